@@ -1,0 +1,89 @@
+"""The command line: the composition root, the one place that names the stages.
+
+Comes in: the user's words. Goes out: a call of one function of one stage, its result as a table or JSON, an exit
+code (0 done, 1 problems found, 2 usage, prerequisite or infrastructure, 130 interrupted). Each command imports its
+stage when it runs, so ``--help`` stays fast. Open ``session.py`` first, then the file of the command you look for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import toolkit_version
+from ..errors import BenchwrightError
+from ..progress import Reporter
+from . import annotation, curation, evaluation, release, setup, tasks, validation
+from .session import Session
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="benchwright",
+    help="Make a repository-level machine-learning benchmark and keep it alive.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"auto_envvar_prefix": "BENCHWRIGHT", "help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"benchwright {toolkit_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    workspace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Workspace; default: the nearest folder upwards with a benchwright.toml."),
+    ] = None,
+    mirror: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEMPLATE",
+            help="Read repositories from here, e.g. file:///srv/git/{owner}+{name}/repo; repeatable.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", envvar="BENCHWRIGHT_JSON", help="Print the result as JSON.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, show_envvar=False, help="Print the version."),
+    ] = False,
+) -> None:
+    context.obj = Session(workspace, tuple(mirror or ()), Reporter(as_json, quiet))
+
+
+app.command()(setup.init)
+for part in (curation, annotation, tasks, validation, release, evaluation):
+    part.register(app)
+app.command()(setup.doctor)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one clear message, never a traceback."""
+    try:
+        app()
+    except BenchwrightError as error:
+        _fail(error)
+    except OSError as error:
+        _fail(BenchwrightError(error.strerror or str(error), where=error.filename and str(error.filename)))
+
+
+def _fail(error: BenchwrightError) -> None:
+    if "--json" in sys.argv:
+        fields = {"message": error.message, "where": error.where, "remedy": error.remedy}
+        print(json.dumps({"error": fields}, ensure_ascii=False), file=sys.stderr)
+    else:
+        print(f"error: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)

@@ -1,0 +1,80 @@
+"""A task (accepted: README segment and entry point) and its examples (dataset rows)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .candidate import EntryPoint, ScopeName, Source, TaskType
+from .record import Part, Record
+from .repository import Name, RepositoryRef
+
+__all__ = ["Example", "Limits", "Success", "Task"]
+
+
+class Limits(Part):
+    """What a run may use. A sandbox that cannot enforce one of them refuses the run."""
+
+    timeout_s: float = Field(default=60.0, gt=0)
+    memory_bytes: int = Field(default=2 * 1024**3, gt=0)
+    cpus: float = Field(default=1.0, gt=0)
+    processes: int = Field(default=256, gt=0)
+    output_bytes: int = Field(default=256 * 1024**2, gt=0)
+    """Beyond this the run is ended; of what it wrote, head and tail are kept."""
+    disk_bytes: int = Field(default=1024**3, gt=0)
+
+
+class Success(Part):
+    """What counts as success, declared: exit status 0, and where given more than that."""
+
+    kind: Literal["exit_code"] = "exit_code"
+
+
+class Task(Record):
+    """``tasks/REPOSITORY/TASK/task.toml``; the README segment lies beside it in ``oracle.md``."""
+
+    name: Name
+    """Folder name below ``tasks/REPOSITORY/``, unique in the repository."""
+    repository: RepositoryRef
+    type: TaskType
+    path: str = "./"
+    """Folder the output runs in, as published."""
+    entry_point: EntryPoint | None = None
+    source: Source | None = None
+    oracle_scope: ScopeName | None = None
+    environment: str | None = None
+    """None: the repository's, else the workspace's default."""
+    network: bool = False
+    prefix_code: str = ""
+    success: Success = Success()
+    limits: Limits | None = None
+    """None: the workspace's default limits."""
+    candidate_id: str | None = None
+    candidate_digest: str | None = None
+    annotators: tuple[str, ...] = ()
+    """Pseudonyms of those whose agreement made it."""
+    origin: Literal["annotated", "imported"] = "annotated"
+
+    @property
+    def id(self) -> str:
+        return f"{self.repository.name}/{self.name}"
+
+
+class Example(Record):
+    """One line of ``examples.jsonl``: an instruction, its arguments, and the output that fulfils it."""
+
+    id: int
+    """Unique with the repository's github_id; allocated in order and never reused, not even after a yank."""
+    repo_id: int | None = None
+    """ML-Bench's column of that name; None: the same as ``id``."""
+    type: TaskType
+    instruction: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments_text: str | None = None
+    """The published text of the arguments where the example was imported; None: written from ``arguments``."""
+    prefix_code: str = ""
+    output: str
+    machine_written: bool = False
+    yanked: str | None = None
+    """Why it was withdrawn; None while it stands."""
