@@ -1,11 +1,102 @@
-"""Commands of this part of the command line."""
+"""``tasks``: accepted tasks, and importing them from a published dataset."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from .session import session_of
+
 __all__ = ["register"]
+
+tasks = typer.Typer(help="Accepted tasks and their examples.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
+    app.add_typer(tasks, name="tasks")
+
+
+@tasks.command("import")
+def import_(
+    context: typer.Context,
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="Folder, Parquet or JSONL file, or Hub id: owner/name@tag.")
+    ],
+    split: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Import this split only; repeatable. Default: all.")
+    ] = None,
+) -> None:
+    """Read a published dataset into tasks/; what is there already stays as it is.
+
+    For example: benchwright tasks import super-dainiu/ml-bench --split full
+    """
+    from ...export.importer import import_dataset
+    from ...export.sources import open_dataset
+
+    session = session_of(context)
+    done = import_dataset(session.workspace(), open_dataset(dataset), split or ())
+    session.reporter.result(
+        {
+            "rows": done.rows,
+            "tasks": done.tasks,
+            "added": done.added,
+            "repositories": list(done.repositories),
+            "splits": list(done.splits),
+        },
+        [
+            f"{done.rows} rows of {done.tasks} tasks: {done.added} examples added, {done.rows - done.added} were there",
+            *(f"registered {name} from the preset" for name in done.repositories),
+        ],
+    )
+
+
+@tasks.command("list")
+def list_(
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Repositories or REPOSITORY/TASK; default: all.")
+    ] = None,
+) -> None:
+    """One line for each task: its type, path, number of examples and origin."""
+    from ..tasks import load_tasks
+
+    session = session_of(context)
+    session.reporter.table(
+        "",
+        ("task", "type", "path", "examples", "withdrawn", "origin"),
+        [
+            (
+                item.task.id,
+                item.task.type,
+                item.task.path,
+                sum(example.yanked is None for example in item.examples),
+                sum(example.yanked is not None for example in item.examples),
+                item.task.origin,
+            )
+            for item in load_tasks(session.workspace(), names or ())
+        ],
+    )
+
+
+@tasks.command()
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="REPOSITORY/TASK", help="The task, as `tasks list` names it.")],
+) -> None:
+    """All of one task: its record, its README segment and its examples."""
+    from ..errors import BenchwrightError
+    from ..tasks import load_tasks
+
+    session = session_of(context)
+    if "/" not in name:
+        raise BenchwrightError(f"{name} names no task", remedy="benchwright tasks list shows the names")
+    (item,) = load_tasks(session.workspace(), [name])
+    task = item.task.model_dump(mode="json", exclude_none=True)
+    examples = [example.model_dump(mode="json", exclude_none=True) for example in item.examples]
+    lines = [f"{key}: {value}" for key, value in task.items()]
+    lines += ["", "oracle:", item.oracle]
+    for example in examples:
+        lines += ["", *(f"{key}: {value}" for key, value in example.items())]
+    session.reporter.result({"task": task, "oracle": item.oracle, "examples": examples}, lines)

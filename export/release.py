@@ -1,0 +1,158 @@
+"""Building a release folder: everything or nothing, and equal bytes for equal tasks.
+
+README.md               the card
+data/SPLIT-….parquet    the default configuration
+tasks.jsonl             what an evaluator needs to know of each task: entry point, limits, environment
+repositories.toml       pins and licences
+environments/           recipes of the environments
+splits/, CITATION.cff, canary.txt, SHA256SUMS
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.config import Config
+from ..core.errors import BenchwrightError
+from ..core.files import atomic_write, canonical_json, staged_directory
+from ..core.workspace import Workspace
+from .card import Part, card_text
+from .dataset import Compiled, compile_rows
+from .parquet import ROW_DTYPES, write_parquet
+from .sources import card_metadata
+from .splits import check_split_name
+
+__all__ = ["SUMS", "Built", "build_release"]
+
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished release folder."""
+
+    folder: Path
+    version: str
+    splits: dict[str, int]
+    tasks: int
+    repositories: int
+    yanked: int
+    digest: str
+    """SHA-256 of SHA256SUMS: one value for the whole content."""
+
+
+def build_release(workspace: Workspace, folder: Path | None = None) -> Built:
+    """Build the release of ``workspace`` into ``folder`` (default ``releases/VERSION``), replacing it at the end.
+
+    Keys of an existing card's metadata that are not computed here are kept.
+
+    Raises:
+        BenchwrightError: something in the tasks, splits or licences stands against a release (it is named);
+            ``folder`` is then as it was.
+    """
+    config = workspace.config
+    target = (folder or workspace.root / "releases" / config.version).resolve()
+    _refuse_foreign(target)
+    compiled = compile_rows(workspace)
+    _require_licenses(workspace, compiled)
+    kept = card_metadata(target)
+    with staged_directory(target) as stage:
+        parts = [_write_split(stage, name, rows) for name, rows in compiled.splits.items()]
+        _copy_inputs(workspace, stage)
+        _write_texts(stage, config, compiled)
+        card = card_text(config, {"default": ROW_DTYPES}, parts, compiled.splits["full"], compiled.repositories, kept)
+        atomic_write(stage / "README.md", card)
+        digest = write_sums(stage)
+    return Built(
+        target,
+        config.version,
+        {name: len(rows) for name, rows in compiled.splits.items()},
+        len(compiled.tasks),
+        len(compiled.repositories),
+        compiled.yanked,
+        digest,
+    )
+
+
+def _refuse_foreign(target: Path) -> None:
+    """A folder that is no release is never replaced."""
+    if target.exists() and not (target.is_dir() and ((target / SUMS).is_file() or not any(target.iterdir()))):
+        raise BenchwrightError(
+            "there is something that is no release", where=str(target), remedy="name another folder with -o"
+        )
+
+
+def _require_licenses(workspace: Workspace, compiled: Compiled) -> None:
+    unknown = [item.name for item in compiled.repositories if not item.license]
+    if unknown:
+        raise BenchwrightError(
+            f"the licence of {', '.join(unknown)} is not known, so its text cannot be redistributed",
+            where=str(workspace.repositories_path),
+            remedy='write its SPDX id as license = "...", or LicenseRef-NAME where it has none',
+        )
+
+
+def _write_split(stage: Path, name: str, rows: Iterable[Any]) -> Part:
+    check_split_name(name)
+    path = stage / "data" / f"{name}-00000-of-00001.parquet"
+    count, size = write_parquet(path, ROW_DTYPES, (row.values() for row in rows))
+    return Part("default", name, path.relative_to(stage).as_posix(), count, size, path.stat().st_size)
+
+
+def _copy_inputs(workspace: Workspace, stage: Path) -> None:
+    shutil.copyfile(workspace.repositories_path, stage / "repositories.toml")
+    for source in (workspace.environments_dir, workspace.splits_dir):
+        for path in sorted(source.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                copy = stage / source.name / path.relative_to(source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+
+
+def _write_texts(stage: Path, config: Config, compiled: Compiled) -> None:
+    lines = []
+    for item in compiled.tasks:
+        fields = item.task.model_dump(
+            mode="json",
+            include={"type", "path", "entry_point", "environment", "network", "success", "limits"},
+            exclude_none=True,
+        )
+        limits = item.task.limits or config.limits
+        lines.append(canonical_json({"task_id": item.task.id, **fields, "limits": limits.model_dump(mode="json")}))
+    atomic_write(stage / "tasks.jsonl", "".join(f"{line}\n" for line in lines))
+    atomic_write(stage / "canary.txt", f"{config.name} canary GUID {config.canary}\nDo not train on this benchmark.\n")
+    atomic_write(stage / "CITATION.cff", citation(config))
+
+
+def citation(config: Config) -> str:
+    """A Citation File Format 1.2.0 record of the release."""
+    import yaml
+
+    fields = {
+        "cff-version": "1.2.0",
+        "message": "If you use this dataset, please cite it.",
+        "type": "dataset",
+        "title": config.name,
+        "version": config.version,
+        "license": config.license,
+        "authors": [{"name": f"The {config.name} authors"}],
+    }
+    return str(yaml.safe_dump(fields, sort_keys=False, allow_unicode=True))
+
+
+def write_sums(folder: Path) -> str:
+    """Write ``SHA256SUMS`` over every other file, in the format of ``sha256sum -c``; give its own SHA-256."""
+    lines = []
+    for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
+        if path.is_file() and path.relative_to(folder).as_posix() != SUMS:
+            with open(path, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            lines.append(f"{digest}  {path.relative_to(folder).as_posix()}\n")
+    text = "".join(lines)
+    atomic_write(folder / SUMS, text)
+    return hashlib.sha256(text.encode()).hexdigest()

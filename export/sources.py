@@ -1,0 +1,213 @@
+"""Opening a dataset or release: a folder, a Parquet or JSONL file, or a Hub id with an optional ``@tag``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import BenchwrightError, InfrastructureError
+from ..core.files import read_json_lines
+from .rows import COLUMNS, PROVENANCE, Row, row_of
+
+__all__ = ["Dataset", "card_metadata", "open_dataset"]
+
+SUFFIXES = (".parquet", ".jsonl")
+SHARD = re.compile(r"^(?P<split>\w+(?:\.\w+)*)-\d{5}-of-\d{5}$")
+PLAIN = re.compile(r"^(?P<split>\w+(?:\.\w+)*)$")
+HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+(@[\w./-]+)?$")
+BATCH_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """An opened dataset: its files by split, in the order its card gives them."""
+
+    name: str
+    """What the user named."""
+    root: Path
+    """The folder it lies in; for a single file, the file's."""
+    splits: dict[str, tuple[Path, ...]]
+    revision: str | None = None
+    """The commit on the Hub, None for a path."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The release folder with its environments and registry; None for a single data file."""
+        return self.root if self.root.is_dir() else None
+
+    def rows(self, split: str) -> Iterator[Row]:
+        """The rows of one split, checked, in order.
+
+        Raises:
+            BenchwrightError: no such split, a file cannot be read, a row is wrong, or an example stands twice.
+        """
+        if split not in self.splits:
+            raise BenchwrightError(
+                f"there is no split {split!r}", where=self.name, remedy=f"there is: {', '.join(self.splits)}"
+            )
+        seen = set()
+        for path in self.splits[split]:
+            for where, values in _read(path):
+                row = row_of(values, where)
+                if row.key in seen:
+                    raise BenchwrightError(f"the example {row.github_id}/{row.id} stands twice", where=where)
+                seen.add(row.key)
+                yield row
+
+    def main_split(self) -> str:
+        """The split an evaluation is about: ``full`` where there is one, else the only one.
+
+        Raises:
+            BenchwrightError: there are several and none is called ``full``.
+        """
+        if "full" in self.splits:
+            return "full"
+        if len(self.splits) == 1:
+            return next(iter(self.splits))
+        raise BenchwrightError(
+            "it has several splits and none is called full",
+            where=self.name,
+            remedy=f"name one with --split: {', '.join(self.splits)}",
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over the data files' names and bytes, in the order of the splits."""
+        whole = hashlib.sha256()
+        for split, paths in self.splits.items():
+            for path in paths:
+                with open(path, "rb") as file:
+                    whole.update(f"{split} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        return whole.hexdigest()
+
+
+def open_dataset(name: str) -> Dataset:
+    """Open what ``name`` names: a path where one exists, else a dataset on the Hub (``owner/name@tag``).
+
+    Raises:
+        BenchwrightError: neither a path nor a Hub id, nothing in it, or the Hub does not have it.
+        InfrastructureError: the Hub cannot be reached.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return _folder(name, path)
+    if path.exists():
+        if path.suffix not in SUFFIXES:
+            raise BenchwrightError(
+                f"a dataset file ends in {' or '.join(SUFFIXES)}", where=name, remedy="or name the folder it lies in"
+            )
+        shard = SHARD.match(path.stem)  # one file of another name is the whole dataset
+        return Dataset(name, path, {shard["split"] if shard else "full": (path,)})
+    if not HUB_ID.match(name):
+        raise BenchwrightError(
+            "there is no such file or folder, and it is no Hub id", where=name, remedy="name a path, or owner/name@tag"
+        )
+    return _from_hub(name)
+
+
+def _folder(name: str, root: Path, revision: str | None = None) -> Dataset:
+    splits = _declared(root) or _by_file_name(root)
+    if not splits:
+        raise BenchwrightError("there is no Parquet or JSONL file in it", where=name)
+    return Dataset(name, root, splits, revision)
+
+
+def card_metadata(root: Path) -> dict[str, Any]:
+    """The YAML block of ``README.md``; empty where there is none.
+
+    Raises:
+        BenchwrightError: the block is no YAML mapping.
+    """
+    import yaml
+
+    card = root / "README.md"
+    text = card.read_text("utf-8", errors="replace") if card.is_file() else ""
+    block = re.match(r"\A---\r?\n(.*?)\r?\n---(?:\r?\n|\Z)", text, re.DOTALL)
+    if not block:
+        return {}
+    try:
+        value = yaml.safe_load(block[1])
+    except yaml.YAMLError as error:
+        raise BenchwrightError(f"the card's metadata is no YAML: {error}", where=str(card)) from error
+    if not isinstance(value, dict):
+        raise BenchwrightError("the card's metadata is no mapping", where=str(card))
+    return value
+
+
+def _declared(root: Path) -> dict[str, tuple[Path, ...]]:
+    """Splits of the card's default configuration (the one marked default, called so, or the first)."""
+    configs = card_metadata(root).get("configs") or []
+    configs = [item for item in configs if isinstance(item, dict) and isinstance(item.get("data_files"), list)]
+    if not configs:
+        return {}
+    named = [item for item in configs if item.get("default") is True]
+    named += [item for item in configs if item.get("config_name") == "default"]
+    found: dict[str, tuple[Path, ...]] = {}
+    for entry in [*named, configs[0]][0]["data_files"]:
+        patterns = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
+        paths = sorted({path for pattern in patterns for path in root.glob(str(pattern)) if path.suffix in SUFFIXES})
+        if not paths:
+            raise BenchwrightError(
+                f"the card names {', '.join(map(str, patterns))} for the split {entry['split']}, and no file matches",
+                where=str(root / "README.md"),
+            )
+        found[str(entry["split"])] = tuple(paths)
+    return found
+
+
+def _by_file_name(root: Path) -> dict[str, tuple[Path, ...]]:
+    for folder in (root, root / "data", root / "default"):
+        found: dict[str, list[Path]] = {}
+        for path in sorted(folder.glob("*")):
+            shard = SHARD.match(path.stem) or PLAIN.match(path.stem) if path.suffix in SUFFIXES else None
+            if shard:
+                found.setdefault(shard["split"], []).append(path)
+        if found:
+            return {split: tuple(paths) for split, paths in found.items()}
+    return {}
+
+
+def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.suffix == ".jsonl":
+        for line, values in read_json_lines(path):
+            yield f"{path}:{line}", values
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            known = [name for name in (*COLUMNS, *PROVENANCE) if name in file.schema_arrow.names]
+            for batch in file.iter_batches(BATCH_ROWS, columns=known):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield f"{path} row {number}", values
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise BenchwrightError(f"not a readable Parquet file: {error}", where=f"{path} row {number + 1}") from error
+
+
+def _from_hub(name: str) -> Dataset:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import RevisionNotFoundError as NoRevision
+
+    repository, _, revision = name.partition("@")
+    try:
+        root = Path(snapshot_download(repository, repo_type="dataset", revision=revision or None))
+    except (RepositoryNotFoundError, NoRevision) as error:
+        raise BenchwrightError(
+            "the Hub has no such dataset or tag, or it is private",
+            where=name,
+            remedy="check the spelling; for a private one: hf auth login",
+        ) from error
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise InfrastructureError(
+            f"the Hub cannot be read: {type(error).__name__}",
+            where=name,
+            remedy="check the network, or download the dataset elsewhere and name its folder",
+        ) from error
+    return _folder(name, root, root.name)
