@@ -1,0 +1,54 @@
+"""The flags of a program that uses argparse (or optparse), from one reading of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .interpreter import Interpreter, Stop
+from .modules import Layout
+from .parsers import ParserState
+from .report import FlagReport, SourceFiles
+
+__all__ = ["read_argparse"]
+
+
+def read_argparse(files: SourceFiles, layout: Layout, path: str) -> FlagReport:
+    """The flags that the program ``path`` reads with argparse; ``kind`` is ``none`` where it has no parser."""
+    reading = Interpreter(files, layout, path)
+    try:
+        scope = reading.module(path)
+        if not chosen(reading.parsers):
+            reading.last_resort(scope)
+    except Stop:
+        reading.unresolved.append(f"{path}:1: reading ended early: the program is too long to follow")
+    except RecursionError:
+        reading.unresolved.append(f"{path}:1: reading ended early: an expression is nested too deeply")
+    return summary(reading)
+
+
+def chosen(parsers: list[ParserState]) -> list[ParserState]:
+    """The parsers whose flags the command line feeds: those that parse, else all that nothing inherits from."""
+    roots = [parser for parser in parsers if not parser.is_subcommand]
+    parsed = [parser for parser in roots if parser.parsed]
+    if parsed:
+        return parsed
+    return [parser for parser in roots if not parser.inherited and (parser.flags or parser.subcommands)]
+
+
+def summary(reading: Interpreter) -> FlagReport:
+    """One report from the parsers of a program: with two stages the flags of both count."""
+    read_paths = frozenset(reading.read_paths)
+    parsers = chosen(reading.parsers)
+    if not parsers:
+        kind = "argparse" if reading.unresolved else "none"
+        return FlagReport(kind, (), not reading.unresolved, tuple(reading.unresolved), read_paths=read_paths)
+    merged = ParserState(parsers[-1].where)
+    last = parsers[-1]
+    merged.allow_abbrev, merged.prefix_chars, merged.add_help = last.allow_abbrev, last.prefix_chars, last.add_help
+    for parser in parsers:
+        merged.inherit(parser)
+        merged.add_help = merged.add_help or parser.add_help
+    merged.unresolved.extend(reading.unresolved)
+    report = merged.report(read_paths)
+    strict = any(parser.strict for parser in parsers)
+    return replace(report, accepts_unknown=not strict and any(parser.known_only for parser in parsers))
