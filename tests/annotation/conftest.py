@@ -1,0 +1,60 @@
+"""Candidates made by hand, and a workspace to put them into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchwright.core.files import digest_of
+from benchwright.core.models import Candidate
+from benchwright.core.workspace import Workspace
+
+MakeCandidate = Callable[..., Candidate]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace.create(tmp_path / "bench")
+
+
+@pytest.fixture
+def make_candidate() -> MakeCandidate:
+    return build_candidate
+
+
+def build_candidate(number: int = 1, **changes: Any) -> Candidate:
+    """The candidate of this number: a training command with two arguments, in a section with a table."""
+    section = f"## Training\n\n| option | meaning |\n|---|---|\n| lr | step |\n\n```\npython train.py --lr 0.{number}\n```\n"
+    fields: dict[str, Any] = {
+        "id": f"tiny-{number:012x}",
+        "repository": {
+            "name": "tiny",
+            "github_id": 7,
+            "url": "https://example.org/a/tiny",
+            "commit": "0123456789abcdef0123456789abcdef01234567",
+            "license": "MIT",
+        },
+        "source": {"path": "README.md", "blob": "b" * 40, "start_line": 7, "end_line": 7, "heading": ("Tiny", "Training")},
+        "type": "Bash Script",
+        "path": "./",
+        "entry_point": {"kind": "file", "target": "train.py"},
+        "output": f"python train.py --lr 0.{number} --name net{number}",
+        "arguments": (
+            {"name": "lr", "flag": "--lr", "value": float(f"0.{number}"), "default": 0.1, "type": "float"},
+            {"name": "name", "flag": "--name", "value": f"net{number}", "type": "str", "choices": ("a", "b")},
+            {"name": "epochs", "flag": "--epochs", "default": 3, "type": "int"},
+        ),
+        "oracle": section,
+        "oracle_scopes": (
+            {"scope": "block", "start_line": 7, "end_line": 7, "text": f"python train.py --lr 0.{number}\n"},
+            {"scope": "section", "start_line": 1, "end_line": 8, "text": section},
+        ),
+        "context": ({"path": "train.py", "start_line": 1, "end_line": 2, "symbol": "main", "text": "def main():\n\tpass\n"},),
+        "score": 1.0 - number / 100_000,
+    }
+    fields.update(changes)
+    fields["digest"] = digest_of({key: value for key, value in fields.items() if key != "digest"})
+    return Candidate.model_validate(fields)
