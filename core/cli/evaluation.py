@@ -1,11 +1,118 @@
-"""Commands of this part of the command line."""
+"""``evaluate`` and ``report``: scoring answers and looking at scores."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
 import typer
+
+from .session import Session, session_of
 
 __all__ = ["register"]
 
 
+class Protocol(StrEnum):
+    """Which score is the headline."""
+
+    STRICT = "strict"
+    ML_BENCH = "ml-bench"
+
+
+class SandboxName(StrEnum):
+    """Where text of others is executed."""
+
+    DOCKER = "docker"
+    BUBBLEWRAP = "bubblewrap"
+    PROCESS = "process"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
+    app.command()(evaluate)
+
+
+def evaluate(
+    context: typer.Context,
+    release: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="Release folder, Parquet or JSONL file, or Hub id: owner/name@tag.")
+    ],
+    predictions: Annotated[
+        Path,
+        typer.Argument(metavar="PREDICTIONS", help='JSONL: {"github_id", "id", "output": [sample, ...]} a line.'),
+    ],
+    protocol: Annotated[
+        Protocol, typer.Option(help="The headline: ours, or the published runner's verdicts. Both are computed.")
+    ] = Protocol.STRICT,
+    samples: Annotated[
+        str | None,
+        typer.Option(metavar="N|varying", help="Samples declared for each example; default: the largest count."),
+    ] = None,
+    no_execute: Annotated[bool, typer.Option("--no-execute", help="Check the text only; execute nothing.")] = False,
+    regrade: Annotated[
+        bool, typer.Option("--regrade", help="Judge the executions recorded in the run's folder again.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="The first N examples only.")] = None,
+    environments: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Environments; default: those of the release.")
+    ] = None,
+    sandbox: Annotated[SandboxName | None, typer.Option(help="Where answers are executed.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Executions at a time.")] = 2,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder of the run; default: PREDICTIONS.run.")
+    ] = None,
+) -> None:
+    """Score a model's answers: pass@1, 2 and 5 for each repository, with intervals and the three denominators.
+
+    For example: benchwright evaluate releases/1.0.0 predictions.jsonl --sandbox docker -o run
+    """
+    from ...export.evaluation.run import Options
+    from ...export.evaluation.run import evaluate as run
+    from ...export.evaluation.table import notes, table_rows
+    from ...export.sources import open_dataset
+
+    session = session_of(context)
+    dataset = open_dataset(release)
+    own = dataset.folder / "environments" if dataset.folder else None
+    options = Options(
+        protocol=protocol.value,
+        samples=_declared(samples),
+        execute=not no_execute,
+        regrade=regrade,
+        limit=limit,
+        sandbox=sandbox.value if sandbox else None,
+        workers=jobs,
+        environments_dir=environments or (own if own and own.is_dir() else None),
+        mirrors=_mirrors(session),
+    )
+    done = run(dataset, predictions, options, output or predictions.with_suffix(".run"), session.reporter)
+    titles, rows = table_rows(done.report)
+    session.reporter.table(f"{release}, protocol {protocol.value}", titles, rows, done.report)
+    for note in [*notes(done.report), f"results: {done.folder / 'results.jsonl'}, {done.folder / 'report.json'}"]:
+        session.reporter.say(note)
+    if done.ungraded:
+        session.reporter.warn(f"{done.ungraded} executions were spoilt by the machine: run the same command again")
+        raise typer.Exit(2)
+
+
+def _declared(samples: str | None) -> int | str | None:
+    from ..errors import BenchwrightError
+
+    if samples is None or samples == "varying":
+        return samples
+    if not samples.isascii() or not samples.isdigit() or int(samples) < 1:
+        raise BenchwrightError(f"--samples is a number or the word varying, not {samples!r}")
+    return int(samples)
+
+
+def _mirrors(session: Session) -> tuple[str, ...]:
+    """The options' mirrors, and those of the workspace if the command is called in one."""
+    from ..errors import BenchwrightError
+
+    try:
+        return session.mirrors_of(session.workspace())
+    except BenchwrightError:
+        if session.workspace_dir is not None:
+            raise
+        return session.mirrors

@@ -1,0 +1,23 @@
+"""Scoring a model's answers with a release.
+
+Comes in: a release (``export.sources``) and a file of predictions. Goes out: ``results.jsonl`` (a line a sample),
+``report.json`` and ``outcomes.jsonl`` (what each execution gave). Open ``run.py`` first; then ``answers.py`` (which
+text of an answer is the code), ``score.py`` and ``mlbench.py`` (the two protocols) and ``metrics.py`` (pass@k).
+"""
+
+from .answers import Extraction, extract
+from .metrics import clustered_interval, pass_at_k
+from .predictions import Predictions, read_predictions
+from .run import Evaluation, Options, evaluate
+
+__all__ = [
+    "Evaluation",
+    "Extraction",
+    "Options",
+    "Predictions",
+    "clustered_interval",
+    "evaluate",
+    "extract",
+    "pass_at_k",
+    "read_predictions",
+]

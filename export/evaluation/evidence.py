@@ -1,0 +1,79 @@
+"""``outcomes.jsonl`` of a run: each execution once, keyed by everything it depends on, so that a run resumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import BenchwrightError
+from ...core.files import append_lines, digest_of
+from ...core.models import Outcome, OutcomeKind, Output
+from .settings import Setting
+
+__all__ = ["EvidenceFile", "job_key"]
+
+
+def job_key(
+    code: str, task_type: str, path: str, prefix_code: str, setting: Setting, environment_digest: str, sandbox: str
+) -> str:
+    """SHA-256 over everything that an execution depends on."""
+    return digest_of(
+        {
+            "code": code,
+            "type": task_type,
+            "path": path,
+            "prefix_code": prefix_code,
+            "repository": [setting.repository.url.casefold(), setting.repository.commit],
+            "environment": environment_digest,
+            "limits": setting.limits.model_dump(mode="json"),
+            "network": setting.network,
+            "sandbox": sandbox,
+        }
+    )
+
+
+class EvidenceFile:
+    """The outcomes recorded so far. What scripts wrote stays on disk; memory holds only the verdicts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.outcomes: dict[str, Outcome] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        with open(self.path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break  # torn by a kill: that execution is repeated
+                try:
+                    fields: Mapping[str, Any] = json.loads(line)
+                    key, outcome = str(fields["key"]), fields["outcome"]
+                except (ValueError, KeyError, TypeError):
+                    continue  # ended by append_lines after a kill
+                self._keep(key, Outcome.load(outcome, f"{self.path}:{number}"))
+
+    def add(self, key: str, outcome: Outcome) -> None:
+        """Record one execution at once."""
+        line = json.dumps({"key": key, "outcome": outcome.model_dump(mode="json")}, ensure_ascii=True)
+        append_lines(self.path, [line])
+        self._keep(key, outcome)
+
+    def _keep(self, key: str, outcome: Outcome) -> None:
+        self.outcomes[key] = outcome.model_copy(update={"output": Output(bytes=outcome.output.bytes)})
+
+    def settled(self, key: str) -> bool:
+        """Whether the execution stands: what the machine spoilt is done again."""
+        return key in self.outcomes and self.outcomes[key].outcome is not OutcomeKind.INFRASTRUCTURE
+
+    def outcome(self, key: str) -> Outcome:
+        """The recorded outcome.
+
+        Raises:
+            BenchwrightError: it was never executed.
+        """
+        if key not in self.outcomes:
+            raise BenchwrightError("an execution is not recorded here", where=str(self.path))
+        return self.outcomes[key]

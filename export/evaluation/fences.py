@@ -1,0 +1,131 @@
+"""Fenced blocks of a model's answer: nested, unclosed, indented and quoted ones included."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+__all__ = ["Block", "fenced_blocks", "parses"]
+
+FENCE = re.compile(r"^(?P<quote>(?:[ \t]{0,3}>[ \t]?)*)(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)$")
+DOCUMENT = frozenset({"markdown", "md", "mdx"})
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block."""
+
+    language: str
+    """First word of the info string in lower case; empty where there is none."""
+    text: str
+    """The content, ended by a line feed where it is not empty; indentation of the fence is taken off."""
+    closed: bool = True
+
+
+@dataclass(frozen=True)
+class _Mark:
+    quote: str
+    indent: str
+    marks: str
+    info: str
+
+    def ends(self, opener: _Mark) -> bool:
+        return not self.info and self.marks[0] == opener.marks[0] and len(self.marks) >= len(opener.marks)
+
+    def opens_inside(self, opener: _Mark) -> bool:
+        return bool(self.info) and self.marks[0] == opener.marks[0] and len(self.marks) >= len(opener.marks)
+
+
+def fenced_blocks(text: str) -> list[Block]:
+    """All blocks in order; a Markdown block gives the blocks inside it instead of itself.
+
+    A fence with an info string inside a block of the same width opens a nested block where that makes sense of the
+    whole (its content parses, or stands in a here-document); otherwise the outer block is an unclosed one that ends
+    there.
+    """
+    lines = text.split("\n")
+    found: list[Block] = []
+    at = 0
+    while at < len(lines):
+        opener = _mark(lines[at])
+        if opener is None:
+            at += 1
+            continue
+        block, at = _read_block(lines, at + 1, opener)
+        if block.language in DOCUMENT:
+            inner = fenced_blocks(block.text)
+            found.extend(inner or [block])
+        else:
+            found.append(block)
+    return found
+
+
+def _mark(line: str) -> _Mark | None:
+    match = FENCE.match(line)
+    if match is None or (match["marks"][0] == "`" and "`" in match["info"]):
+        return None
+    return _Mark(match["quote"], match["indent"], match["marks"], match["info"].strip())
+
+
+def _read_block(lines: list[str], start: int, opener: _Mark) -> tuple[Block, int]:
+    """The block whose content begins at line ``start``, and the line to go on from."""
+    depth = 0
+    nested: int | None = None
+    for at in range(start, len(lines)):
+        mark = _mark(lines[at])
+        if mark is None:
+            continue
+        if mark.opens_inside(opener):
+            nested = at if nested is None else nested
+            depth += 1
+        elif mark.ends(opener):
+            if depth == 0:
+                block = _block(lines[start:at], opener, closed=True)
+                if nested is None or _nesting_makes_sense(block, lines[start:nested]):
+                    return block, at + 1
+                break
+            depth -= 1
+    if nested is not None:
+        if _language(opener) in DOCUMENT:
+            return _block(lines[start:], opener, closed=False), len(lines)
+        return _block(lines[start:nested], opener, closed=False), nested
+    return _block(lines[start:], opener, closed=False), len(lines)
+
+
+def _nesting_makes_sense(block: Block, before: list[str]) -> bool:
+    if block.language in DOCUMENT or not block.language:
+        return True
+    return parses(block.text) or any("<<" in line for line in before)
+
+
+def parses(code: str) -> bool:
+    """Whether ``code`` is Python by its syntax; it is not run."""
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _language(opener: _Mark) -> str:
+    word = re.split(r"[\s,;:{(]", opener.info.lstrip("{. "), maxsplit=1)[0]
+    return word.strip("}`.").lower()
+
+
+def _block(lines: list[str], opener: _Mark, *, closed: bool) -> Block:
+    content = [_without_margin(line, opener) for line in lines]
+    while not closed and content and not content[-1].strip():
+        content.pop()
+    return Block(_language(opener), "".join(f"{line}\n" for line in content), closed)
+
+
+def _without_margin(line: str, opener: _Mark) -> str:
+    for quote in opener.quote.split(">")[:-1]:
+        del quote
+        line = re.sub(r"^[ \t]{0,3}>[ \t]?", "", line)
+    margin = len(opener.indent.expandtabs(4))
+    while margin > 0 and line[:1] in (" ", "\t"):
+        margin -= 4 if line[0] == "\t" else 1
+        line = line[1:]
+    return line

@@ -1,0 +1,94 @@
+"""Judging one sample: what the strict protocol and the published one say of it, from the same evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core.models import Outcome, OutcomeKind
+from ..rows import Key, Row, arguments_of
+from . import mlbench
+from .answers import extract, is_text, language_of
+
+__all__ = ["NOT_EXECUTED", "Sample", "examine", "with_outcome"]
+
+LANGUAGES = {"Bash Script": "shell", "Python Code": "python"}
+NOT_EXECUTED = OutcomeKind.NOT_EXECUTED.value
+INFRASTRUCTURE = OutcomeKind.INFRASTRUCTURE.value
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample of one example, judged as far as its evidence goes."""
+
+    key: Key
+    index: int
+    """Place in the prediction's list, from 0."""
+    outcome: str
+    """The strict verdict: an outcome's name, or wrong_arguments, wrong_type, no_code, missing."""
+    detail: str
+    code: str | None
+    code_rule: str
+    ml_bench: mlbench.Verdict
+    runs: str | None
+    """The text to execute; None where neither protocol asks for it."""
+
+    @property
+    def right(self) -> bool:
+        return self.outcome == OutcomeKind.PASSED.value
+
+    @property
+    def ungraded(self) -> bool:
+        """Whether the machine, not the sample, is to blame for the missing verdict."""
+        return self.outcome == INFRASTRUCTURE
+
+    def line(self) -> dict[str, Any]:
+        """The line of ``results.jsonl``."""
+        return {
+            "github_id": self.key[0],
+            "id": self.key[1],
+            "sample": self.index,
+            "outcome": self.outcome,
+            "detail": self.detail,
+            "code": self.code,
+            "code_rule": self.code_rule,
+            "ml_bench": {"passed": self.ml_bench.passed, "rule": self.ml_bench.rule},
+        }
+
+
+def examine(row: Row, index: int, text: str | None) -> Sample:
+    """Everything that can be said of a sample without executing it.
+
+    Raises:
+        BenchwrightError: the row's arguments are no mapping.
+    """
+    if text is None:
+        nothing = mlbench.Verdict(False, "missing")
+        return Sample(row.key, index, "missing", "the sample is missing", None, "", nothing, None)
+    published = mlbench.by_text(row, arguments_of(row), text)
+    found = extract(text, row.type)
+    outcome, detail = NOT_EXECUTED, found.detail
+    if found.code is None:
+        outcome = "no_code"
+    else:
+        language = language_of(found.code)
+        if found.rule == "other_language_block" or language not in (LANGUAGES[row.type], "unknown"):
+            wanted = "a shell command" if row.type == "Bash Script" else "Python code"
+            outcome, detail = "wrong_type", f"asked for {wanted}, the answer reads as {language}"
+    runs: str | None = found.code if found.code is not None else text
+    if published.rule is None and not is_text(runs or ""):
+        published = mlbench.Verdict(False, "not_text")
+    if outcome != NOT_EXECUTED and published.rule is not None:
+        runs = None
+    return Sample(row.key, index, outcome, detail, found.code, found.rule, published, runs)
+
+
+def with_outcome(sample: Sample, row: Row, text: str, outcome: Outcome) -> Sample:
+    """The sample with the verdicts that its execution adds."""
+    verdict = mlbench.judge(row, arguments_of(row), text, outcome)
+    if outcome.outcome is OutcomeKind.INFRASTRUCTURE or sample.outcome == NOT_EXECUTED:
+        if sample.outcome != NOT_EXECUTED:
+            return replace(sample, ml_bench=verdict)
+        detail = "; ".join(part for part in (outcome.detail, sample.detail) if part)
+        return replace(sample, outcome=outcome.outcome.value, detail=detail, ml_bench=verdict)
+    return replace(sample, ml_bench=verdict)

@@ -1,0 +1,114 @@
+"""What an evaluation needs to know of each example beside its row: pin, environment, limits, network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ...core.errors import BenchwrightError
+from ...core.files import read_json_lines
+from ...core.models import Limits, Repository, explain
+from ...core.workspace import Workspace
+from ..rows import Key, Row
+from ..sources import Dataset
+
+__all__ = ["DEFAULT_ENVIRONMENT", "Setting", "repository_names", "settings_of"]
+
+DEFAULT_ENVIRONMENT = "standard"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How an example's text is executed."""
+
+    repository: Repository
+    environment: str
+    limits: Limits
+    network: bool
+
+
+@cache
+def _preset() -> dict[int | None, Repository]:
+    from ...curation.presets import preset_repositories
+
+    return {item.github_id: item for item in preset_repositories("ml-bench")}
+
+
+def _registry(dataset: Dataset) -> dict[int | None, Repository]:
+    folder = dataset.folder
+    return {item.github_id: item for item in Workspace(folder).repositories()} if folder else {}
+
+
+def repository_names(dataset: Dataset, rows: Sequence[Row]) -> dict[int, str]:
+    """github_id -> the repository's name: as the release calls it, else as its address ends.
+
+    Raises:
+        BenchwrightError: one number stands for two repositories.
+    """
+    registry = _registry(dataset)
+    names: dict[int, str] = {}
+    addresses: dict[int, str] = {}
+    for row in rows:
+        address = addresses.setdefault(row.github_id, row.github)
+        if address.casefold() != row.github.casefold():
+            raise BenchwrightError(
+                f"github_id {row.github_id} stands for {address} and for {row.github}", where=dataset.name
+            )
+        known = registry.get(row.github_id)
+        ending = row.github.rstrip("/").removesuffix(".git").rpartition("/")[2]
+        names[row.github_id] = known.name if known else (row.task_id or "").rpartition("/")[0] or ending
+    return names
+
+
+def settings_of(dataset: Dataset, rows: Sequence[Row], names: dict[int, str]) -> dict[Key, Setting]:
+    """The setting of each row: its own columns first, then the release's files, then the preset.
+
+    Raises:
+        BenchwrightError: no commit is known for a repository, or ``tasks.jsonl`` is wrong.
+    """
+    registry = _registry(dataset)
+    tasks = _tasks(dataset.folder / "tasks.jsonl") if dataset.folder else {}
+    return {row.key: _setting(dataset, row, names[row.github_id], registry, tasks) for row in rows}
+
+
+def _setting(
+    dataset: Dataset,
+    row: Row,
+    name: str,
+    registry: dict[int | None, Repository],
+    tasks: dict[str, tuple[Limits, bool]],
+) -> Setting:
+    known = registry.get(row.github_id)
+    if known is None and row.commit is None:
+        known = _preset().get(row.github_id)
+    commit = row.commit or (known.commit if known else None)
+    if commit is None:
+        raise BenchwrightError(
+            f"no commit is known for {row.github} (github_id {row.github_id})",
+            where=dataset.name,
+            remedy="evaluate a release folder with its repositories.toml, or a dataset with the column commit",
+        )
+    repository = Repository.load(
+        {"name": name, "github_id": row.github_id, "url": row.github, "commit": commit},
+        f"{dataset.name}, example {row.github_id}/{row.id}",
+    )
+    limits, network = tasks.get(row.task_id or "", (Limits(), False))
+    environment = row.environment or (known.environment if known else None) or DEFAULT_ENVIRONMENT
+    return Setting(repository, environment, limits, network)
+
+
+def _tasks(path: Path) -> dict[str, tuple[Limits, bool]]:
+    if not path.is_file():
+        return {}
+    found = {}
+    for line, fields in read_json_lines(path):
+        try:
+            limits = Limits.model_validate(fields.get("limits") or {})
+        except ValidationError as error:
+            raise BenchwrightError(explain(error), where=f"{path}:{line}") from error
+        found[str(fields.get("task_id"))] = (limits, fields.get("network") is True)
+    return found
