@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -48,6 +48,10 @@ class HubConfig(Part):
 
     repository: str | None = None
     """``owner/name`` of the dataset on the Hub."""
+    visibility: Literal["public", "private"] | None = None
+    """None: as it is; a new dataset begins private."""
+    gated: Literal["auto", "manual", "off"] | None = None
+    """Whether readers must ask first, and who answers them; None: as it is."""
 
 
 class Config(Record):
@@ -111,4 +115,6 @@ disk_bytes = {limits.disk_bytes}
 
 [hub]
 # repository = "owner/name"
+# visibility = "public"            # or "private"; a new dataset begins private
+# gated = "manual"                 # or "auto", "off"
 """
