@@ -156,8 +156,12 @@ class ArgparseBinder:
                 kind = "unexpected_value" if not count else "missing_value"
                 message = f"{option} {expectation(flag)}"
                 self.binding.problems.append(
-                    Problem("unexpected_value" if kind == "unexpected_value" else "missing_value",
-                            self.argv[start], flag.argument.name, message)
+                    Problem(
+                        "unexpected_value" if kind == "unexpected_value" else "missing_value",
+                        self.argv[start],
+                        flag.argument.name,
+                        message,
+                    )
                 )
             return start + 1
 
@@ -308,5 +312,5 @@ def expectation(flag: Flag) -> str:
     """What argparse would have wanted."""
     if not flag.takes_value:
         return "takes no value"
-    wanted = {None: "one value", "?": "at most one value", "+": "at least one value"}.get(flag.nargs, None)
+    wanted = {None: "one value", "?": "at most one value", "+": "at least one value"}.get(flag.nargs)
     return f"needs {wanted or f'{flag.nargs} values'}"

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .interpreter import Interpreter, Stop
-from .modules import Layout
 from .parsers import ParserState
-from .report import FlagReport, SourceFiles
+from .report import FlagReport, Kind, SourceFiles
 
 __all__ = ["read_argparse"]
 
 
-def read_argparse(files: SourceFiles, layout: Layout, path: str) -> FlagReport:
+def read_argparse(files: SourceFiles, path: str) -> FlagReport:
     """The flags that the program ``path`` reads with argparse; ``kind`` is ``none`` where it has no parser."""
-    reading = Interpreter(files, layout, path)
+    reading = Interpreter(files, path)
     try:
         scope = reading.module(path)
         if not chosen(reading.parsers):
@@ -40,7 +39,7 @@ def summary(reading: Interpreter) -> FlagReport:
     read_paths = frozenset(reading.read_paths)
     parsers = chosen(reading.parsers)
     if not parsers:
-        kind = "argparse" if reading.unresolved else "none"
+        kind: Kind = "argparse" if reading.unresolved else "none"
         return FlagReport(kind, (), not reading.unresolved, tuple(reading.unresolved), read_paths=read_paths)
     merged = ParserState(parsers[-1].where)
     last = parsers[-1]

@@ -79,15 +79,19 @@ class Calls(ParserCalls):
             return self.subparsers_method(owner, name, self.given(node, scope))
         if isinstance(owner, (Const, Items, Table)):
             return self.data_method(owner, owner_node, name, self.given(node, scope), scope, text)
-        return self.apply(self.attribute(owner, name, text_of(node.child_by_field_name("function") or node)),
-                          self.given(node, scope), scope, owner)
+        return self.apply(
+            self.attribute(owner, name, text_of(node.child_by_field_name("function") or node)),
+            self.given(node, scope),
+            scope,
+            owner,
+        )
 
     def adds_flags(self, owner: Value, name: str, node: Node) -> bool:
         """Whether ``owner.name(...)`` can only be argparse's, though nobody saw the parser made."""
         if name not in ("add_argument", "add_argument_group") or not isinstance(owner, (Unknown, External)):
             return False
         positional, _, _ = call_arguments(node)
-        return name == "add_argument_group" or bool(positional) and "string" in positional[0].type
+        return name == "add_argument_group" or (bool(positional) and "string" in positional[0].type)
 
     def adopt(self, owner_node: Node, scope: Scope) -> ParserState:
         """A parser that was made elsewhere: what it held before is not known."""
@@ -189,9 +193,7 @@ class Calls(ParserCalls):
     def carries_parser(self, given: Given) -> bool:
         return any(self.parser_of(value) or isinstance(value, Subparsers) for value, _ in given.values())
 
-    def data_method(
-        self, owner: Value, owner_node: Node, name: str, given: Given, scope: Scope, text: str
-    ) -> Value:
+    def data_method(self, owner: Value, owner_node: Node, name: str, given: Given, scope: Scope, text: str) -> Value:
         """A method of a list, dict or string: folded where it only reads, applied where it changes the object."""
         if name in ("append", "extend", "insert", "update", "pop", "remove", "clear", "setdefault", "add", "sort"):
             items = items_of(owner) if not isinstance(owner, Table) else None
@@ -251,7 +253,9 @@ class Calls(ParserCalls):
     def bind_parameters(self, function: Function, given: Given, scope: Scope) -> None:
         holder = function.node.child_by_field_name("parameters")
         arguments = list(given.positional)
-        if function.bound is not None and not self.is_static(function):
+        if function.owner is not None and self.decorated(function, "classmethod"):
+            arguments.insert(0, (function.owner, "cls"))
+        elif function.bound is not None and not self.decorated(function, "staticmethod"):
             arguments.insert(0, (function.bound, "self"))
         for parameter in [] if holder is None else children(holder):
             name_node = parameter_name(parameter)
@@ -274,11 +278,11 @@ class Calls(ParserCalls):
             else:
                 scope.variables[name] = Unknown(name)
 
-    def is_static(self, function: Function) -> bool:
+    def decorated(self, function: Function, name: str) -> bool:
         decorated = function.node.parent
         if decorated is None or decorated.type != "decorated_definition":
             return False
-        return any(child.type == "decorator" and "staticmethod" in text_of(child) for child in decorated.children)
+        return any(child.type == "decorator" and name in text_of(child) for child in decorated.children)
 
     def instantiate(self, cls: Class, given: Given) -> Value:
         """An object of a class: its ``__init__`` is read where a parser can be reached through it."""

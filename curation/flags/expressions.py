@@ -21,6 +21,8 @@ class Expressions(ABC):
     """Evaluates expressions; opening modules and following calls is left to those who build on it."""
 
     branch_depth: int
+    entry: str
+    _resolving: set[Lazy]
 
     @abstractmethod
     def module(self, path: str) -> Scope:
@@ -43,19 +45,23 @@ class Expressions(ABC):
     def lookup(self, name: str, scope: Scope) -> Value:
         """What ``name`` stands for in ``scope``."""
         found = scope.find(name)
-        if found is None:
-            for path in reversed(scope.module.stars):
-                value = self.member(path, name)
-                if value is not None:
-                    return value
-            return scope.builtin(name)
-        holder, value = found
-        if isinstance(value, Lazy):
-            holder.variables[name] = External(f"{value.path}:{name}")  # cuts circles of imports short
-            made = self.member(value.path, value.name)
-            holder.variables[name] = made if made is not None else Unknown(name)
-            return holder.variables[name]  # type: ignore[return-value]
-        return value
+        if found is not None:
+            return self.opened(found[1]) if isinstance(found[1], Lazy) else found[1]
+        for path in reversed(scope.module.stars):
+            value = self.member(path, name)
+            if value is not None:
+                return value
+        return scope.builtin(name)
+
+    def opened(self, lazy: Lazy) -> Value:
+        """What an imported name stands for; in a circle of imports it stays unknown."""
+        if lazy in self._resolving:
+            return Unknown(lazy.name)
+        self._resolving.add(lazy)
+        try:
+            return self.member(lazy.path, lazy.name) or Unknown(lazy.name)
+        finally:
+            self._resolving.discard(lazy)
 
     def member(self, path: str, name: str) -> Value | None:
         """``name`` in the module ``path``: what it binds, or a module inside it; None where it has none."""
@@ -110,7 +116,7 @@ class Expressions(ABC):
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         if isinstance(owner, Instance):
             owner.attributes[name] = value
-        elif isinstance(owner, Class):
+        elif isinstance(owner, Class) and owner.scope.path == self.entry:
             owner.members[name] = value
 
     # Expressions

@@ -60,7 +60,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "is": lambda left, right: left is right or (left is None) == (right is None) and left == right,
+    "is": lambda left, right: left is right or ((left is None) == (right is None) and left == right),
     "is not": lambda left, right: not _COMPARE["is"](left, right),
     "in": lambda left, right: left in right,
     "not in": lambda left, right: left not in right,
@@ -154,8 +154,29 @@ def fold_builtin(dotted: str, args: Sequence[Any], keywords: dict[str, Any]) -> 
 
 _METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
-        "lower upper title strip lstrip rstrip split rsplit splitlines join replace startswith endswith capitalize"
-        " removeprefix removesuffix isdigit isalpha count find index".split()
+        [
+            "lower",
+            "upper",
+            "title",
+            "strip",
+            "lstrip",
+            "rstrip",
+            "split",
+            "rsplit",
+            "splitlines",
+            "join",
+            "replace",
+            "startswith",
+            "endswith",
+            "capitalize",
+            "removeprefix",
+            "removesuffix",
+            "isdigit",
+            "isalpha",
+            "count",
+            "find",
+            "index",
+        ]
     ),
     dict: frozenset({"keys", "values", "items", "get", "copy"}),
     list: frozenset({"copy", "index", "count"}),

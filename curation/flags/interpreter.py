@@ -12,14 +12,14 @@ from contextlib import contextmanager
 
 from tree_sitter import Node
 
+from .library import library_of
 from .parser_calls import Given
-from .relevance import Relevance, mentions_parser
-from .modules import Layout
 from .parsers import ParserState
+from .relevance import Relevance, mentions_parser
 from .report import SourceFiles
 from .scopes import Lazy, Scope, merge
 from .syntax import children, parse_python, text_of, walk
-from .values import Class, Const, External, Function, Instance, Module, Table, Unknown, Value, items_of, table
+from .values import Class, Const, External, Function, Group, Instance, Module, Table, Unknown, Value, items_of, table
 
 __all__ = ["Interpreter"]
 
@@ -34,10 +34,11 @@ class Stop(Exception):  # noqa: N818 - reading ends early, nothing failed
 class Interpreter(Relevance):
     """One reading of one program."""
 
-    def __init__(self, files: SourceFiles, layout: Layout, entry: str) -> None:
+    def __init__(self, files: SourceFiles, entry: str) -> None:
         self.files = files
-        self.layout = layout
         self.entry = entry
+        self.library = library_of(files)
+        self.layout = self.library.layout
         self.parsers: list[ParserState] = []
         self.unresolved: list[str] = []
         self.read_paths: set[str] = set()
@@ -47,28 +48,56 @@ class Interpreter(Relevance):
         self.open_ended = False
         self.returns: list[list[Value]] = []
         self.steps = 0
-        self._modules: dict[str, Scope] = {}
-        self._sources: dict[str, bytes | None] = {}
-        self._relevant: dict[tuple[str, int], bool] = {}
+        self._modules: dict[str, tuple[Scope, frozenset[str]]] = {}
+        self._loading: dict[str, Scope] = {}
+        self._circular = False
+        self._reads: list[set[str]] = [self.read_paths]
+        self._resolving: set[Lazy] = set()
 
     # Files and modules
 
     def source(self, path: str) -> bytes | None:
         """The bytes of ``path``, remembered as read."""
-        if path not in self._sources:
-            self.read_paths.add(path)
-            self._sources[path] = self.files.read(path)
-        return self._sources[path]
+        self._reads[-1].add(path)
+        return self.files.read(path)
+
+    @contextmanager
+    def recorded(self) -> Iterator[set[str]]:
+        """The files read inside, which count as read outside too."""
+        reads: set[str] = set()
+        self._reads.append(reads)
+        try:
+            yield reads
+        finally:
+            self._reads.pop()
+            self._reads[-1] |= reads
 
     def module(self, path: str) -> Scope:
         """The top-level names of the module ``path``, after its top level has been read."""
-        known = self._modules.get(path)
-        if known is not None:
-            return known
-        scope = Scope(path)
-        self._modules[path] = scope
+        if path in self._loading:
+            # Half-read, as in a circle of imports: what is made of it now is not to be shared.
+            self._circular = self._circular or path != self.entry or len(self._loading) > 1
+            return self._loading[path]
+        key = self.library.key(path, self.entry)
+        known = self._modules.get(path) or self.library.scopes.get(key)
+        if known is None:
+            before = len(self.parsers)
+            with self.recorded() as reads:
+                scope = self.load(path)
+            known = (scope, frozenset(reads))
+            harmless = not any(isinstance(value, (Instance, Group)) for value in scope.variables.values())
+            if path != self.entry and not self._circular and harmless and len(self.parsers) == before:
+                self.library.scopes[key] = known
+            self._circular = self._circular and bool(self._loading)
+        self._modules[path] = known
+        self._reads[-1] |= known[1]
+        return known[0]
+
+    def load(self, path: str) -> Scope:
+        """Read the top level of a module."""
         name = "__main__" if path == self.entry else path.removesuffix(".py").replace("/", ".")
-        scope.variables["__name__"] = Const(name)
+        scope = Scope(path, {"__name__": Const(name)})
+        self._loading[path] = scope
         source = None if path.endswith("/") else self.source(path)
         if source is not None:
             depth, self.branch_depth = self.branch_depth, 0
@@ -76,6 +105,7 @@ class Interpreter(Relevance):
             self.block(children(parse_python(source).root_node), scope)
             self.returns.pop()
             self.branch_depth = depth
+        del self._loading[path]
         return scope
 
     def submodule(self, path: str, name: str) -> str | None:
@@ -163,7 +193,9 @@ class Interpreter(Relevance):
     def read_import_statement(self, node: Node, scope: Scope) -> None:
         for item in node.children_by_field_name("name"):
             alias = item.child_by_field_name("alias")
-            dotted = text_of(item.child_by_field_name("name") or item) if item.type == "aliased_import" else text_of(item)
+            dotted = (
+                text_of(item.child_by_field_name("name") or item) if item.type == "aliased_import" else text_of(item)
+            )
             bound = dotted if alias else dotted.split(".", 1)[0]
             scope.variables[text_of(alias) if alias else bound] = self.imported(bound, scope.path)
 
@@ -191,7 +223,7 @@ class Interpreter(Relevance):
                 scope.stars.append(path)
             return
         for item in node.children_by_field_name("name"):
-            name = text_of(item.child_by_field_name("name") or item) if item.type == "aliased_import" else text_of(item)
+            name = imported_name(item)
             alias = item.child_by_field_name("alias")
             made: Value | Lazy = External(f"{dotted}.{name}") if path is None else Lazy(path, name)
             scope.variables[text_of(alias) if alias else name] = made
@@ -208,8 +240,9 @@ class Interpreter(Relevance):
         holder = node.child_by_field_name("superclasses")
         bases = [] if holder is None else [base for base in children(holder) if base.type != "keyword_argument"]
         made = Class(node, scope, [self.evaluate(base, scope) for base in bases])
-        inner = Scope(scope.path, made.members, scope, is_class=True)
+        inner = Scope(scope.path, dict(made.members), scope, is_class=True)
         self.body(node.child_by_field_name("body"), inner)
+        made.members = {name: value for name, value in inner.variables.items() if not isinstance(value, Lazy)}
         for member in made.members.values():
             if isinstance(member, Function) and member.owner is None:
                 member.owner = made
@@ -231,7 +264,7 @@ class Interpreter(Relevance):
         before = dict(scope.variables)
         with self.branch():
             left = self.body(node.child_by_field_name("consequence"), scope)
-            after, scope.variables = scope.variables, before
+            after = scope.variables
             self.rebind(scope, before)
             right = self.otherwise(alternatives, scope)
         if left and right:
@@ -275,9 +308,7 @@ class Interpreter(Relevance):
             self.branch_depth -= 1
 
     def rebind(self, scope: Scope, variables: dict[str, Value | Lazy]) -> None:
-        """Make ``scope`` hold a copy of ``variables``, in the same dict where others hold it (class bodies)."""
-        if scope.is_class:
-            return
+        """Make ``scope`` hold a copy of ``variables``."""
         scope.variables = dict(variables)
 
     def join(self, scope: Scope, other: dict[str, Value | Lazy]) -> None:
@@ -302,7 +333,8 @@ class Interpreter(Relevance):
             elif child.type == "else_clause":
                 left = self.body(child.child_by_field_name("body"), scope) or left
             elif child.type == "finally_clause":
-                left = any([self.body(part, scope) for part in children(child)]) or left
+                for part in children(child):
+                    left = self.body(part, scope) or left
         return left and not any(child.type == "except_clause" for child in node.children)
 
     def read_with_statement(self, node: Node, scope: Scope) -> bool:
@@ -410,3 +442,8 @@ class Interpreter(Relevance):
                 return
         if isinstance(held, (Const, Table)):
             scope.variables[text_of(owner)] = Unknown(text_of(owner))
+
+
+def imported_name(item: Node) -> str:
+    """The name an import statement's item imports, without its alias."""
+    return text_of(item.child_by_field_name("name") or item) if item.type == "aliased_import" else text_of(item)

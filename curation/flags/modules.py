@@ -5,19 +5,16 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
 
-from .report import SourceFiles
-
-__all__ = ["Layout", "layout_of"]
+__all__ = ["Layout"]
 
 
 class Layout:
     """Where the modules of a repository lie, from its list of paths alone.
 
-    A name is looked for where Python would find it: beside the script that was started, then at the roots that
-    projects put on the path (the repository's root, ``src``, ``python``, ``lib``), then in any folder that holds a
-    package or module of that name, the nearest to the importing file first.
+    A name is looked for where Python would find it: beside the script that was started (for files below its folder),
+    beside the importing file, then at the roots that projects put on the path (the repository's root, ``src``,
+    ``python``, ``lib``), then in any folder that holds a package or module of that name, the nearest first.
     """
 
     _COMMON_ROOTS = ("", "src", "python", "lib")
@@ -38,7 +35,9 @@ class Layout:
     def absolute(self, dotted: str, importer: str, entry: str) -> str | None:
         """The file that ``import dotted`` loads in ``importer`` when the program ``entry`` runs; None: not here."""
         first = dotted.split(".", 1)[0]
-        beside = dict.fromkeys([posixpath.dirname(entry), posixpath.dirname(importer), *self._COMMON_ROOTS])
+        started = posixpath.dirname(entry)
+        near = [started] if is_below(importer, started) else []
+        beside = dict.fromkeys([*near, posixpath.dirname(importer), *self._COMMON_ROOTS])
         homes = self._homes.get(first, set())
         others = sorted(homes - set(beside), key=lambda folder: (-_shared(folder, importer), folder.count("/"), folder))
         for root in [*(root for root in beside if root in homes), *others]:
@@ -64,6 +63,11 @@ class Layout:
         return f"{base}/" if base in self.folders and dotted else None
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether ``path`` lies in ``folder`` or deeper; the root (an empty string) holds everything."""
+    return not folder or path.startswith(f"{folder}/")
+
+
 def _shared(folder: str, importer: str) -> int:
     """How many leading folders two paths share."""
     count = 0
@@ -72,17 +76,3 @@ def _shared(folder: str, importer: str) -> int:
             break
         count += 1
     return count
-
-
-_LAYOUTS: WeakKeyDictionary[SourceFiles, Layout] = WeakKeyDictionary()
-
-
-def layout_of(files: SourceFiles) -> Layout:
-    """The layout of ``files``, made once for each object that can be weakly referred to."""
-    try:
-        known = _LAYOUTS.get(files)
-        if known is None:
-            known = _LAYOUTS[files] = Layout(files.paths())
-    except TypeError:
-        return Layout(files.paths())
-    return known

@@ -260,9 +260,7 @@ def _choices(keywords: Mapping[str, Keyword]) -> tuple[tuple[Any, ...] | None, b
     return None, False
 
 
-def _required(
-    keywords: Mapping[str, Keyword], options: Sequence[str], nargs: int | str | None
-) -> tuple[bool, bool]:
+def _required(keywords: Mapping[str, Keyword], options: Sequence[str], nargs: int | str | None) -> tuple[bool, bool]:
     if not options:
         return nargs not in ("?", "*", "...") and nargs != 0, True
     if "required" not in keywords:

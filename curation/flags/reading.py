@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .argparse_reader import read_argparse
-from .modules import layout_of
 from .report import FlagReport, SourceFiles
 
 __all__ = ["flags_of"]
@@ -19,6 +18,8 @@ def flags_of(files: SourceFiles, path: str) -> FlagReport:
     """
     source = files.read(path)
     if source is None:
-        return FlagReport(complete=False, unresolved=(f"{path}:1: the file is not there",), read_paths=frozenset({path}))
-    report = read_argparse(files, layout_of(files), path)
+        return FlagReport(
+            complete=False, unresolved=(f"{path}:1: the file is not there",), read_paths=frozenset({path})
+        )
+    report = read_argparse(files, path)
     return replace(report, read_paths=report.read_paths | {path})
