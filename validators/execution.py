@@ -1,0 +1,194 @@
+"""Executing scripts: from a job (a script in a repository's tree, with limits) to an outcome.
+
+Comes in: jobs of any number. Goes out: each with its outcome, as they finish, in bounded memory. Used by ``validate``,
+by the evaluation of predictions and by the live view of annotators alike.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ..core.errors import BenchwrightError
+from ..core.models import Limits, Outcome, Repository, TaskType
+from ..core.progress import Reporter
+from .engine import spread
+from .environments import open_system
+from .outcomes import POLICY, infrastructure, judge
+from .recipes import STANDARD
+from .sandbox import Run, Sandbox, System, open_sandbox
+from .sandbox.contract import Interpreter
+from .trees import tree_of
+
+__all__ = ["Job", "Runner", "run_file"]
+
+ATTEMPTS = 3
+"""Runs of one job where the infrastructure fails; the script itself is never given a second chance."""
+INTERPRETERS: Mapping[TaskType, Interpreter] = {"Bash Script": "bash", "Python Code": "python3"}
+SUFFIXES: Mapping[str, Interpreter] = {".sh": "bash", ".py": "python3"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One script to run."""
+
+    key: str
+    """The caller's name for it; not interpreted."""
+    code: str
+    type: TaskType
+    path: str = "./"
+    """Folder it runs in, relative to the repository."""
+    prefix_code: str = ""
+    """Put in front of the code, on lines of its own."""
+    repository: Repository | None = None
+    environment: str = STANDARD
+    limits: Limits = field(default_factory=Limits)
+    network: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def script(self) -> bytes:
+        code = f"{self.prefix_code.rstrip()}\n{self.code}" if self.prefix_code.strip() else self.code
+        return code.encode("utf-8", "surrogateescape")
+
+
+class Runner:
+    """A sandbox with its environments and trees at hand. Use it as a context manager."""
+
+    def __init__(
+        self,
+        sandbox: str | None = None,
+        environments_dir: Path | None = None,
+        clones_dir: Path | None = None,
+        mirrors: Sequence[str] = (),
+        workers: int = 1,
+        reporter: Reporter | None = None,
+    ) -> None:
+        """``sandbox``: docker (the default), bubblewrap or process.
+
+        Raises:
+            PrerequisiteError: it cannot be had here; the alternatives are named.
+        """
+        self._reporter = reporter or Reporter(quiet=True)
+        self._environments_dir = environments_dir
+        self._clones_dir = clones_dir
+        self._mirrors = tuple(mirrors)
+        self._workers = max(1, workers)
+        self._lock = threading.Lock()
+        self._systems: dict[str, System] = {}
+        self._trees: dict[tuple[str, str], Path] = {}
+        self._sandbox: Sandbox = open_sandbox(sandbox, self._workers)
+        if lacking := self._sandbox.capabilities.lacking():
+            self._reporter.warn(f"the sandbox {self._sandbox.name} does not enforce: {', '.join(lacking)}")
+
+    @property
+    def sandbox(self) -> str:
+        """Name of the sandbox in use."""
+        return self._sandbox.name
+
+    def environment_digest(self, name: str) -> str:
+        """SHA-256 over the environment's recipe, base and lock.
+
+        Raises:
+            PrerequisiteError: it is not built.
+        """
+        return self._system(name).digest
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Yield each job with its outcome as they finish; ``jobs`` is read as workers become free.
+
+        A job whose environment or repository cannot be had ends as ``infrastructure``, with the remedy in its detail.
+        """
+        yield from spread(jobs, self.execute, self._workers, self._sandbox.stop)
+
+    def execute(self, job: Job) -> Outcome:
+        """Run one job here and now."""
+        try:
+            run = Run(
+                system=self._system(job.environment),
+                script=job.script,
+                interpreter=INTERPRETERS[job.type],
+                limits=job.limits,
+                folder=job.path,
+                tree=self._tree(job.repository),
+                network=job.network,
+                variables=job.variables,
+            )
+        except BenchwrightError as error:
+            return infrastructure(str(error), self._sandbox.name)
+        return self.attempt(run)
+
+    def attempt(self, run: Run) -> Outcome:
+        """Execute, again where the infrastructure failed and not the script."""
+        outcome = infrastructure("never started", self._sandbox.name)
+        for _ in range(ATTEMPTS):
+            try:
+                outcome = judge(self._sandbox.execute(run), run, self._sandbox.name)
+            except BenchwrightError as error:  # refused before the start: trying again changes nothing
+                return infrastructure(str(error), self._sandbox.name)
+            if not POLICY[outcome.outcome].retried or self._sandbox.stopped:
+                break
+        return outcome
+
+    def _system(self, name: str) -> System:
+        with self._lock:
+            if name not in self._systems:
+                self._systems[name] = open_system(self._environments_dir, name)
+            return self._systems[name]
+
+    def _tree(self, repository: Repository | None) -> Path | None:
+        if repository is None:
+            return None
+        if self._clones_dir is None:
+            raise BenchwrightError(f"the repository {repository.name} needs a folder for clones")
+        with self._lock:
+            key = (repository.url, repository.commit)
+            if key not in self._trees:
+                self._trees[key] = tree_of(repository, self._clones_dir, self._mirrors, self._reporter)
+            return self._trees[key]
+
+    def __enter__(self) -> Self:
+        self._sandbox.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._sandbox.__exit__(kind, error, trace)
+
+
+def run_file(
+    runner: Runner,
+    file: Path,
+    limits: Limits,
+    *,
+    repository: Repository | None = None,
+    environment: str = STANDARD,
+    variables: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run one file: ``.sh`` by bash, ``.py`` by python; alone, or at the root of a repository's tree.
+
+    Raises:
+        BenchwrightError: it is neither, or cannot be read; the environment or repository cannot be had.
+    """
+    interpreter = SUFFIXES.get(file.suffix)
+    if interpreter is None:
+        raise BenchwrightError("neither .sh nor .py", where=str(file), remedy="rename it after what it is")
+    try:
+        script = file.read_bytes()
+    except OSError as error:
+        raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(file)) from error
+    run = Run(
+        system=runner._system(environment),
+        script=script,
+        interpreter=interpreter,
+        limits=limits,
+        name=file.name,
+        tree=runner._tree(repository),
+        variables=variables or {},
+    )
+    return runner.attempt(run)

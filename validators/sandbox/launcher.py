@@ -1,0 +1,303 @@
+"""The launcher: the first process inside every sandbox. It starts the script, watches it, and tells how it ended.
+
+It is carried in as source text (``python3 -I -S -c``) and needs nothing but Python 3.8 or newer and Linux, so any
+image with a ``python3`` will do. Comes in: one message on standard input (see ``messages.py``). Goes out: the
+script's output on descriptor 1, and lines ``key value`` on descriptor 2, which the script never holds.
+
+How an exit status is kept from being masked: the launcher traces the script (ptrace, at fork, exec and exit only), so
+it sees the status of *every* process, whatever the shell makes of it: ``python x.py; true``, a pipe, ``|| true``, a
+subshell, an absolute path, ``xargs``. An *entry point* is an outermost Python process: one that runs a Python
+interpreter below no other. Its limits: a process started with CLONE_UNTRACED is not watched (it is still ended), and
+in a script that starts no Python only the shell's own status and commands that were not found are known.
+
+The script cannot reach the launcher: as process 1 of its namespace it takes no signal from inside, it is not
+dumpable (no ptrace, no /proc/1/fd), and its descriptors are closed in the script.
+"""
+
+import _signal as signal  # the C module: the Python one around it costs 4 ms of enum at each start
+import ctypes
+import os
+import sys
+import time
+
+PTRACE_CONT, PTRACE_GETEVENTMSG, PTRACE_SEIZE, PTRACE_LISTEN = 7, 0x4201, 0x4206, 0x4208
+OPTIONS = 0x02 | 0x04 | 0x08 | 0x10 | 0x100000  # fork, vfork, clone, exec; all are killed when the launcher dies
+EVENT_FORKS, EVENT_EXEC, EVENT_STOP = (1, 2, 3), 4, 128
+WALL = 0x40000000  # __WALL: threads and processes alike
+STOPPING = (19, 20, 21, 22)  # SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+GRACE_S = 0.4  # for what the script left behind to end by itself, as `tee` does behind a process substitution
+TICK_S = 0.05  # between looks at the disk's filling, while nothing happens
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+libc.ptrace.restype = ctypes.c_long
+
+
+def tell(key, value=""):
+    os.write(2, f"{key} {value}\n".encode("utf-8", "backslashreplace"))
+
+
+def receive():
+    """The message: decimal length, newline, then fields ended by NUL; what follows the last is the script."""
+    data = b""
+    while b"\n" not in data:
+        part = os.read(0, 65536)
+        if not part:
+            sys.exit(1)
+        data += part
+    head, data = data.split(b"\n", 1)
+    while len(data) < int(head):
+        part = os.read(0, 1 << 20)
+        if not part:
+            sys.exit(1)
+        data += part
+    count, data = data.split(b"\0", 1)
+    *fields, script = data.split(b"\0", int(count))
+    return [os.fsdecode(field) for field in fields], script
+
+
+class Watch:
+    """Every process of the script: who is alive, which are entry points, how each of those ended."""
+
+    def __init__(self, main):
+        self.main = main
+        self.alive = {main: [False, None]}  # process -> [below an entry point?, its number as an entry point]
+        self.held = set()  # children seen before the event of their parent: they wait for it
+        self.status = None  # the main process's
+        self.entries = 0
+        self.ended = 0
+        self.failed = None  # (status, what) of the first entry point that failed
+        self.names = []
+        self.not_found = 0  # processes that ended with 126 or 127 without being an entry point
+
+    def step(self, wait_s):
+        """Handle all that has happened; where nothing has, wait for it at most ``wait_s``. False: nobody is left."""
+        quiet = True
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG | WALL)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                break
+            quiet = False
+            self.event(pid, status)
+        if quiet:
+            signal.sigtimedwait([signal.SIGCHLD], wait_s)
+        return True
+
+    def event(self, pid, status):
+        if not os.WIFSTOPPED(status):
+            return self.over(pid, -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+        number, event = status >> 8 & 0xFF, status >> 16
+        if event in EVENT_FORKS:
+            self.adopt(self.message(pid), self.alive.get(pid))
+        elif event == EVENT_EXEC:
+            self.replaced(pid)
+        elif event == EVENT_STOP and number in STOPPING:
+            libc.ptrace(PTRACE_LISTEN, pid, None, None)
+            return None
+        elif event == EVENT_STOP and pid not in self.alive:
+            self.held.add(pid)
+            return None
+        libc.ptrace(PTRACE_CONT, pid, None, 0 if event else number)
+        return None
+
+    def message(self, pid):
+        value = ctypes.c_ulong(0)
+        libc.ptrace(PTRACE_GETEVENTMSG, pid, None, ctypes.addressof(value))
+        return value.value
+
+    def adopt(self, child, parent):
+        below = bool(parent and (parent[0] or parent[1] is not None))
+        self.alive.setdefault(child, [below, None])
+        if child in self.held:
+            self.held.discard(child)
+            libc.ptrace(PTRACE_CONT, child, None, 0)
+
+    def replaced(self, pid):
+        """``pid`` runs another program now (a thread that does so takes the whole process's number)."""
+        state = self.alive.setdefault(pid, [False, None])
+        if state[0] or state[1] is not None:
+            return
+        try:
+            program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+        except OSError:
+            return
+        if program.startswith(("python", "pypy")):
+            state[1] = self.entries
+            self.entries += 1
+            self.names.append(program)
+
+    def over(self, pid, status):
+        state = self.alive.pop(pid, None)
+        for child in list(self.held):  # their parent may have died before it could speak for them
+            self.adopt(child, state)
+        if pid == self.main:
+            self.status = status
+        if state is None:
+            return
+        if state[1] is not None:
+            self.ended += 1
+            if status != 0 and self.failed is None:
+                self.failed = (status, self.names[state[1]])
+        elif status in (126, 127) and not state[0]:
+            self.not_found += 1
+
+    def kill(self):
+        """End all that is left. As process 1 that is everything else in the namespace."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            if os.getpid() == 1:
+                try:
+                    os.kill(-1, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            else:
+                for pid in [*self.alive, *self.held]:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+            if not self.step(0.02):
+                return
+
+
+class Disk:
+    """How full the work area has been. Looked at when a process ends and at each tick."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.size = self.used = 0
+        self.full = False
+        self.look()
+
+    def look(self):
+        if not self.folder:
+            return
+        space = os.statvfs(self.folder)
+        self.size = space.f_blocks * space.f_frsize
+        self.used = max(self.used, self.size - space.f_bfree * space.f_frsize)
+        self.full = self.full or space.f_bavail * space.f_frsize < 65536 or (space.f_files > 0 and space.f_ffree == 0)
+
+
+def control_group():
+    """(peak memory, out-of-memory kills) of the group this runs in, where it can be seen from inside."""
+    try:
+        if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+            with open("/sys/fs/cgroup/memory.events") as events:
+                kills = [line.split()[1] for line in events if line.startswith("oom_kill ")]
+            with open("/sys/fs/cgroup/memory.peak") as peak:
+                return peak.read().strip(), kills[0]
+        with open("/sys/fs/cgroup/memory/memory.oom_control") as control:
+            kills = [line.split()[1] for line in control if line.startswith("oom_kill ")]
+        with open("/sys/fs/cgroup/memory/memory.max_usage_in_bytes") as peak:
+            return peak.read().strip(), kills[0]
+    except (OSError, IndexError):
+        return None
+
+
+def start(command, folder, variables, go):
+    """The child: waits until it is traced, then becomes the script."""
+    os.read(go, 1)
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    os.dup2(1, 2)
+    os.closerange(3, 4096)
+    os.setsid()
+    os.umask(0o022)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in (signal.SIGPIPE, 25):  # Python ignores SIGPIPE and SIGXFSZ; a script expects the usual
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        with open("/proc/self/oom_score_adj", "w") as score:
+            score.write("500")  # when memory runs out the script goes, not the launcher
+    except OSError:
+        pass
+    os.chdir(folder)
+    os.execvpe(command[0], command, variables)
+
+
+def copy(tree, folder):
+    """Fill the work area from the read-only tree."""
+    child = os.fork()
+    if child == 0:
+        os.dup2(2, 1)
+        os.execvp("cp", ["cp", "-R", "-P", "-p", "--", tree + "/.", folder])
+    if os.waitpid(child, 0)[1] != 0:
+        tell("broken", "the tree could not be copied into the work area: is disk_bytes large enough for it?")
+        sys.exit(1)
+
+
+def launch(program, name, root, inside, tree, disk, timeout, *variables, script):
+    disk = Disk(disk)
+    os.makedirs(root, exist_ok=True)
+    if tree:
+        copy(tree, root)
+    folder = os.path.normpath(os.path.join(root, inside))
+    if not os.path.isdir(folder):
+        tell("absent", inside)
+        return
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(script)
+    environment = dict(item.split("=", 1) for item in variables)
+    os.makedirs(environment.get("HOME", root), exist_ok=True)
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    read, write = os.pipe()
+    main = os.fork()
+    if main == 0:
+        try:
+            start([program, name], folder, environment, read)
+        except OSError as error:
+            os.write(1, f"{program}: {error.strerror}\n".encode())
+        os._exit(127)
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if libc.ptrace(PTRACE_SEIZE, main, None, OPTIONS) != 0:
+        os.kill(main, signal.SIGKILL)
+        tell("broken", "the script's processes cannot be watched here: ptrace is refused")
+        return
+    watch = Watch(main)
+    began = time.monotonic()
+    tell("started")
+    os.write(write, b"g")
+
+    deadline = began + float(timeout)
+    tick = time.monotonic() + TICK_S
+    expired = False
+    while watch.status is None and not expired:
+        watch.step(max(0.0, min(TICK_S, deadline - time.monotonic())))
+        expired = time.monotonic() >= deadline and watch.status is None
+        if time.monotonic() >= tick:
+            disk.look()
+            tick = time.monotonic() + TICK_S
+    duration = time.monotonic() - began
+    disk.look()
+    grace = time.monotonic() + (0 if expired else GRACE_S)
+    while watch.alive and time.monotonic() < grace and watch.step(0.02):
+        pass
+    # what is judged is what had ended by now: the processes ended next are not the script's own doing
+    tell("entries", f"{watch.ended} {watch.entries - watch.ended} {watch.not_found}")
+    if watch.failed:
+        tell("failed", f"{watch.failed[0]} {watch.failed[1]}")
+    if expired:
+        tell("expired")
+    else:
+        tell("shell", watch.status)
+    if watch.alive:
+        if not expired:
+            tell("left", len(watch.alive))
+        watch.kill()
+    disk.look()
+    tell("disk", f"{disk.used} {disk.size} {int(disk.full)}")
+    group = control_group()
+    if group:
+        tell("memory", " ".join(group))
+    tell("duration", duration)
+    tell("done")
+
+
+fields, code = receive()
+launch(*fields, script=code)

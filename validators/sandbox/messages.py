@@ -1,0 +1,130 @@
+"""What is said to the launcher and what it says back, and keeping a script's output in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.resources import files
+
+from ...core.models import Output
+from .contract import DISK, HOME, WORK, Observation, Run
+
+__all__ = ["HEAD_BYTES", "TAIL_BYTES", "Keeper", "launcher_command", "message", "observe"]
+
+HEAD_BYTES = TAIL_BYTES = 32 * 1024
+REPORT_BYTES = 64 * 1024
+SETUP_S = 120.0
+"""Beyond the wall limit: for copying the tree in, and for the launcher's last words."""
+
+
+@cache
+def launcher_command(python: str = "python3") -> tuple[str, ...]:
+    """The command that starts the launcher, with its source text, in any image that has a Python."""
+    source = files(__package__).joinpath("launcher.py").read_text(encoding="utf-8")
+    return (python, "-I", "-S", "-c", source)
+
+
+def message(run: Run, sandbox: str, *, work: str = WORK, tree: str = "", disk: str = DISK, home: str = HOME) -> bytes:
+    """The launcher's whole instruction; ``tree`` is where it finds what it must copy, empty where it need not."""
+    variables = run.environment(sandbox) | {"HOME": home}
+    fields = [
+        run.interpreter,
+        run.name,
+        work,
+        run.folder,
+        tree,
+        disk,
+        repr(run.limits.timeout_s),
+        *(f"{name}={value}" for name, value in variables.items()),
+    ]
+    body = b"".join(os.fsencode(part) + b"\0" for part in (str(len(fields)), *fields)) + run.script
+    return f"{len(body)}\n".encode() + body
+
+
+class Keeper:
+    """The first and the last bytes of a stream, and how many there were."""
+
+    def __init__(self, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
+        self._head_size, self._tail_size = head, tail
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        self.total += len(data)
+        room = self._head_size - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if data:
+            self._tail += data[-self._tail_size :]
+            del self._tail[: -self._tail_size]
+
+    def output(self) -> Output:
+        """As text: what is no UTF-8, or was cut in the middle of a character, shows as U+FFFD."""
+        if self.total <= self._head_size + self._tail_size:
+            return Output(head=_text(self._head + self._tail), bytes=self.total)
+        return Output(head=_text(self._head), tail=_text(self._tail), bytes=self.total)
+
+    @property
+    def head(self) -> str:
+        return _text(self._head)
+
+
+def _text(data: bytes | bytearray) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def observe(report: str, keeper: Keeper, duration_s: float, *, output_exceeded: bool = False) -> Observation:
+    """Read the launcher's report; what is no line of it was said by the sandbox's own machinery."""
+    told: dict[str, str] = {}
+    strange: list[str] = []
+    for line in report.splitlines():
+        key, _, value = line.partition(" ")
+        if key in _KEYS:
+            told[key] = value
+        elif line.strip():
+            strange.append(line.strip())
+    finished = "done" in told
+    entries = [int(part) for part in told.get("entries", "0 0 0").split()]
+    memory = [int(part) for part in told["memory"].split()] if "memory" in told else None
+    status, _, program = told.get("failed", "").partition(" ")
+    trouble = told.get("broken", "")
+    if not finished and not trouble and "absent" not in told:
+        trouble = "; ".join(strange)[:2000]
+    return Observation(
+        output=keeper.output(),
+        duration_s=float(told.get("duration", duration_s)),
+        finished=finished,
+        timed_out="expired" in told,
+        output_exceeded=output_exceeded,
+        shell_status=int(told["shell"]) if "shell" in told else None,
+        failed_entry=(int(status), program) if status else None,
+        entries_ended=entries[0],
+        entries_left=entries[1],
+        not_found=entries[2],
+        background_left=int(told.get("left", 0)),
+        peak_memory_bytes=memory[0] if memory else None,
+        out_of_memory_kills=memory[1] if memory else 0,
+        disk_full=told.get("disk", "0 0 0").endswith("1"),
+        folder_absent="absent" in told,
+        trouble=trouble,
+    )
+
+
+_KEYS = frozenset(
+    (
+        "started",
+        "entries",
+        "failed",
+        "expired",
+        "shell",
+        "left",
+        "disk",
+        "memory",
+        "duration",
+        "done",
+        "broken",
+        "absent",
+    )
+)

@@ -1,0 +1,42 @@
+"""Repository trees to execute in: written once for each commit into the cache, read-only from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from filelock import FileLock
+
+from ..core.files import atomic_write, digest_of, staged_directory
+from ..core.models import Repository
+from ..core.progress import Reporter
+from ..core.workspace import cache_dir
+
+__all__ = ["tree_of"]
+
+
+def tree_of(repository: Repository, clones_dir: Path, mirrors: Sequence[str], reporter: Reporter) -> Path:
+    """The folder with the repository's files at its pin, without any history.
+
+    Files whose content no source has (large blobs that a mirror leaves out) are absent from it, with a warning.
+
+    Raises:
+        BenchwrightError: the repository cannot be had, or not at that commit.
+    """
+    from ..curation.source import open_tree
+
+    key = digest_of([repository.url, repository.commit])[:12]
+    folder = cache_dir() / "trees" / f"{repository.name}-{key}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.parent / f"{folder.name}.lock"):
+            if not folder.is_dir():
+                with staged_directory(folder) as staging:
+                    missing = open_tree(repository, clones_dir, mirrors).materialise(staging / "tree")
+                    atomic_write(staging / "missing.txt", "".join(f"{path}\n" for path in missing))
+    if absent := (folder / "missing.txt").read_text(encoding="utf-8", errors="replace").splitlines():
+        reporter.warn(
+            f"{repository.name}: {len(absent)} files are absent, because no source has them (first: {absent[0]}); "
+            f"remove {folder} to look again"
+        )
+    return folder / "tree"
