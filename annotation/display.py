@@ -21,12 +21,22 @@ _WORDS = {"a", "abbr", "b", "br", "code", "del", "em", "i", "kbd", "s", "samp", 
 _KEPT = _BLOCKS | _TABLES | _WORDS | {"pre", "summary", "u", "ul", "var"}
 _VOID = frozenset({"br", "hr"})
 _SILENT = frozenset({"script", "style", "template", "iframe", "object", "noscript", "title", "svg", "math"})
-_STYLE = {
-    "table": "border-collapse:collapse;margin:4px 0",
-    "td": "border:1px solid #bbb;padding:2px 6px;vertical-align:top",
-    "th": "border:1px solid #bbb;padding:2px 6px;text-align:left;background:#f4f4f4",
-    "pre": "white-space:pre;tab-size:4;overflow-x:auto;background:#f6f6f6;color:#111;padding:6px;"
-    "font-family:monospace;font-size:12.5px;margin:4px 0",
+_CELL = "border:1px solid #bbb;padding:2px 6px;vertical-align:top;text-align:left"
+_STYLE = {  # Label Studio's own style sheet takes margins and bullets away
+    "table": "border-collapse:collapse;margin:6px 0;font-size:13px",
+    "td": _CELL,
+    "th": f"{_CELL};background:rgba(128,128,128,.15)",
+    "pre": "white-space:pre;tab-size:4;overflow-x:auto;background:rgba(128,128,128,.12);padding:6px;margin:6px 0",
+    "p": "margin:6px 0",
+    "ul": "margin:6px 0;padding-left:22px;list-style:disc",
+    "ol": "margin:6px 0;padding-left:22px;list-style:decimal",
+    "li": "margin:3px 0;display:list-item",
+    **{
+        f"h{n}": f"margin:12px 0 6px;line-height:1.25;font-weight:600;font-size:{21 - 2 * min(n, 4)}px"
+        for n in range(1, 7)
+    },
+    "summary": "margin:4px 0;cursor:pointer",
+    "blockquote": "margin:6px 0;padding-left:10px;border-left:3px solid #bbb",
 }
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 

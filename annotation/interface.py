@@ -126,21 +126,30 @@ def _preferred_scope(candidate: Candidate) -> ScopeName:
 def _arguments_html(arguments: Sequence[Argument]) -> str:
     if not arguments:
         return "<p>none found</p>"
-    columns = ("name", "in the document", "default", "type", "choices", "required", "meaning", "defined at")
+    columns = ("argument", "document", "default", "type, choices", "meaning", "defined at")
     rows = [
         (
             argument.flag or argument.name,
             argument.value,
-            argument.default if argument.default is not None else argument.default_source,
-            argument.type,
-            None if argument.choices is None else ", ".join(map(str, argument.choices)),
-            "yes" if argument.required else None,
+            _default(argument),
+            _kind(argument),
             argument.help,
             argument.defined_at,
         )
         for argument in sorted(arguments, key=lambda argument: argument.value is None)
     ]
     return table_html(columns, rows)
+
+
+def _default(argument: Argument) -> Any:
+    if argument.required:
+        return "(required)"
+    return argument.default if argument.default is not None else argument.default_source
+
+
+def _kind(argument: Argument) -> str:
+    choices = "" if argument.choices is None else "one of " + ", ".join(map(str, argument.choices))
+    return "; ".join(part for part in (argument.type, choices) if part)
 
 
 def _suggestion_html(candidate: Candidate, outcome: Outcome | None) -> str:
