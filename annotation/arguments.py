@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +12,13 @@ from ..core.errors import BenchwrightError
 
 __all__ = ["parse_arguments", "write_arguments"]
 
+LINE_NAME = re.compile(r"[^\s={\-][^\s=]*")
+"""A name that can stand in a line of its own."""
+
 
 def write_arguments(arguments: Mapping[str, Any]) -> str:
     """Lines that :func:`parse_arguments` reads back to equal names, values and types; JSON where lines cannot."""
-    if any(not name or "=" in name or name != name.strip() or "\n" in name for name in arguments):
+    if not all(LINE_NAME.fullmatch(name) for name in arguments):
         return json.dumps(dict(arguments), ensure_ascii=False, indent=1)
     return "\n".join(f"{name}={_write_value(value)}" for name, value in arguments.items())
 
@@ -40,7 +44,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if stripped.startswith("{"):
         return _parse_dictionary(stripped)
     found: dict[str, Any] = {}
-    for line in stripped.splitlines():
+    for line in stripped.split("\n"):
         if not line.strip():
             continue
         name, equals, value = line.partition("=")

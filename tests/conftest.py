@@ -1,4 +1,4 @@
-"""Candidates made by hand, and a workspace to put them into."""
+"""What tests of several stages share: a workspace, and candidates made by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def make_candidate() -> MakeCandidate:
 
 def build_candidate(number: int = 1, **changes: Any) -> Candidate:
     """The candidate of this number: a training command with two arguments, in a section with a table."""
-    section = f"## Training\n\n| option | meaning |\n|---|---|\n| lr | step |\n\n```\npython train.py --lr 0.{number}\n```\n"
+    section = (
+        f"## Training\n\n| option | meaning |\n|---|---|\n| lr | step |\n\n```\npython train.py --lr 0.{number}\n```\n"
+    )
     fields: dict[str, Any] = {
         "id": f"tiny-{number:012x}",
         "repository": {
@@ -37,7 +39,13 @@ def build_candidate(number: int = 1, **changes: Any) -> Candidate:
             "commit": "0123456789abcdef0123456789abcdef01234567",
             "license": "MIT",
         },
-        "source": {"path": "README.md", "blob": "b" * 40, "start_line": 7, "end_line": 7, "heading": ("Tiny", "Training")},
+        "source": {
+            "path": "README.md",
+            "blob": "b" * 40,
+            "start_line": 7,
+            "end_line": 7,
+            "heading": ("Tiny", "Training"),
+        },
         "type": "Bash Script",
         "path": "./",
         "entry_point": {"kind": "file", "target": "train.py"},
@@ -52,7 +60,9 @@ def build_candidate(number: int = 1, **changes: Any) -> Candidate:
             {"scope": "block", "start_line": 7, "end_line": 7, "text": f"python train.py --lr 0.{number}\n"},
             {"scope": "section", "start_line": 1, "end_line": 8, "text": section},
         ),
-        "context": ({"path": "train.py", "start_line": 1, "end_line": 2, "symbol": "main", "text": "def main():\n\tpass\n"},),
+        "context": (
+            {"path": "train.py", "start_line": 1, "end_line": 2, "symbol": "main", "text": "def main():\n\tpass\n"},
+        ),
         "score": 1.0 - number / 100_000,
     }
     fields.update(changes)
