@@ -239,8 +239,8 @@ def _install(base: Base, lock: str, packages: Path, name: str) -> None:
             fetched = Path(folder) / "wheels"
             _pip(
                 base,
-                ["download", "--only-binary=:all:", "--no-deps", "--require-hashes", "--dest", str(fetched)]
-                + ["-r", str(requirements)],
+                ["download", "--only-binary=:all:", "--no-deps", "--require-hashes", "--dest", str(fetched), "-r"]
+                + [str(requirements)],
                 name,
             )
             _keep_wheels(fetched, lock)
@@ -322,6 +322,7 @@ def _system(name: str, recipe: Recipe, base: Base, lock: str) -> System:
         name=name,
         digest=digest,
         root=Path(base.root),
+        python=base.python,
         packages=packages,
         packages_at=base.packages_at,
         image=f"benchwright/{image}:{digest[:16]}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from ..core.progress import Reporter
 from ..core.workspace import cache_dir
 
 __all__ = ["tree_of"]
+
+NOBODY = 65534
 
 
 def tree_of(repository: Repository, clones_dir: Path, mirrors: Sequence[str], reporter: Reporter) -> Path:
@@ -33,6 +36,7 @@ def tree_of(repository: Repository, clones_dir: Path, mirrors: Sequence[str], re
             if not folder.is_dir():
                 with staged_directory(folder) as staging:
                     missing = open_tree(repository, clones_dir, mirrors).materialise(staging / "tree")
+                    _give_away(staging / "tree")
                     atomic_write(staging / "missing.txt", "".join(f"{path}\n" for path in missing))
     if absent := (folder / "missing.txt").read_text(encoding="utf-8", errors="replace").splitlines():
         reporter.warn(
@@ -40,3 +44,12 @@ def tree_of(repository: Repository, clones_dir: Path, mirrors: Sequence[str], re
             f"remove {folder} to look again"
         )
     return folder / "tree"
+
+
+def _give_away(tree: Path) -> None:
+    """As root: make the files nobody's, who may then change them in an overlay; below a root's cache none can reach."""
+    if os.geteuid() == 0:
+        for folder, folders, files in os.walk(tree):
+            os.chown(folder, NOBODY, NOBODY)
+            for name in (*folders, *files):
+                os.chown(os.path.join(folder, name), NOBODY, NOBODY, follow_symlinks=False)

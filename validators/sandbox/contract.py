@@ -41,6 +41,8 @@ class System:
     """SHA-256 over recipe, base and lock."""
     root: Path
     """The base's unpacked file system."""
+    python: str
+    """Its interpreter's path, on this machine and inside alike."""
     packages: Path | None
     """Folder of installed Python packages, None where the recipe requires none."""
     packages_at: str
@@ -176,5 +178,5 @@ def start_time(pid: int) -> str | None:
 
 def abandoned(name: str) -> bool:
     """True where ``name`` (an :func:`owner`) is of this boot and namespace, and its process is gone."""
-    where, pid, started = (name.rsplit("-", 2) + ["", ""])[:3]
+    where, pid, started = name.rsplit("-", 2) if name.count("-") >= 2 else ("", "", "")
     return where == place() and pid.isdigit() and start_time(int(pid)) != started

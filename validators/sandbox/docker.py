@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ...core.errors import BenchwrightError, PrerequisiteError
 from .contract import DISK, Capabilities, Observation, Run, abandoned, owner
 from .images import ensure_image
-from .messages import REPORT_BYTES, SETUP_S, Keeper, launcher_command, message, observe
+from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, launcher_command, message, observe
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -27,8 +27,6 @@ TREE = "/repository"
 NOBODY = "65534:65534"
 SMALLEST_MEMORY = 16 * 1024**2
 """The launcher itself needs about 10 MiB."""
-OVERTIME_S = 10.0
-"""After the wall limit the launcher ends the script and reports; a container silent for so long is killed."""
 ENGINE_WAIT_S = 60
 
 
@@ -157,13 +155,12 @@ class DockerSandbox:
         socket = getattr(attached, "_sock", attached)
         keeper, report = Keeper(), bytearray()
         exceeded = late = False
+        deadline = Deadline(SETUP_S)
         try:
             self._client.api.start(container)
-            socket.settimeout(SETUP_S)
+            socket.settimeout(deadline.left())
             socket.sendall(message(run, self.name, tree=TREE if run.tree else ""))
-            deadline = time.monotonic() + SETUP_S
-            told = False
-            for stream, data in _frames(socket, lambda: deadline):
+            for stream, data in _frames(socket, deadline):
                 if stream == 1:
                     keeper.add(data)
                     if keeper.total > run.limits.output_bytes:
@@ -171,15 +168,15 @@ class DockerSandbox:
                         break
                 elif len(report) < REPORT_BYTES:
                     report += data
-                    if not told and b"started" in report:
-                        told, deadline = True, time.monotonic() + run.limits.timeout_s + OVERTIME_S
+                    if not deadline.started and b"started" in report:
+                        deadline.start(run.limits.timeout_s + OVERTIME_S)
         except TimeoutError:
             late = True
         finally:
             attached.close()
         seen = observe(report.decode("utf-8", "replace"), keeper, time.monotonic() - began, output_exceeded=exceeded)
         if not seen.finished and not exceeded:
-            seen = self._unfinished(container, seen, late and told)
+            seen = self._unfinished(container, seen, late and deadline.started)
         return seen
 
     def _unfinished(self, container: str, seen: Observation, late: bool) -> Observation:
@@ -231,7 +228,7 @@ def _tree_bytes(tree: Path) -> int:
     return sum(-(-path.lstat().st_size // page) * page for path in tree.rglob("*"))
 
 
-def _frames(socket: Any, deadline: Callable[[], float]) -> Iterator[tuple[int, bytes]]:
+def _frames(socket: Any, deadline: Deadline) -> Iterator[tuple[int, bytes]]:
     """The attach stream as (1 for output or 2 for the report, bytes), until the container ends.
 
     Raises:
@@ -239,10 +236,7 @@ def _frames(socket: Any, deadline: Callable[[], float]) -> Iterator[tuple[int, b
     """
     pending = bytearray()
     while True:
-        left = deadline() - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        socket.settimeout(left)
+        socket.settimeout(deadline.left())
         data = socket.recv(1 << 16)
         if not data:
             return

@@ -1,4 +1,4 @@
-"""Docker images of environments: imported from the same folders that bubblewrap binds, named by digest, labelled ours."""
+"""Docker images of environments: made of the same folders that bubblewrap binds, named by digest, labelled ours."""
 
 from __future__ import annotations
 

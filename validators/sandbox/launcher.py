@@ -14,7 +14,9 @@ The script cannot reach the launcher: as process 1 of its namespace it takes no 
 dumpable (no ptrace, no /proc/1/fd), and its descriptors are closed in the script.
 """
 
-import _signal as signal  # the C module: the Python one around it costs 4 ms of enum at each start
+from __future__ import annotations
+
+import _signal as signal  # type: ignore[import-not-found]  # the C module: `signal` costs 4 ms of enum at each start
 import ctypes
 import os
 import sys
@@ -34,11 +36,11 @@ libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_
 libc.ptrace.restype = ctypes.c_long
 
 
-def tell(key, value=""):
+def tell(key: str, value: object = "") -> None:
     os.write(2, f"{key} {value}\n".encode("utf-8", "backslashreplace"))
 
 
-def receive():
+def receive() -> tuple[list[str], bytes]:
     """The message: decimal length, newline, then fields ended by NUL; what follows the last is the script."""
     data = b""
     while b"\n" not in data:
@@ -57,21 +59,30 @@ def receive():
     return [os.fsdecode(field) for field in fields], script
 
 
+class Process:
+    """One watched process."""
+
+    def __init__(self, below: bool) -> None:
+        self.below = below
+        """Started by an entry point, or by something that one started."""
+        self.program: str | None = None
+        """What it runs, where it is an entry point."""
+
+
 class Watch:
     """Every process of the script: who is alive, which are entry points, how each of those ended."""
 
-    def __init__(self, main):
+    def __init__(self, main: int) -> None:
         self.main = main
-        self.alive = {main: [False, None]}  # process -> [below an entry point?, its number as an entry point]
-        self.held = set()  # children seen before the event of their parent: they wait for it
-        self.status = None  # the main process's
+        self.alive = {main: Process(below=False)}
+        self.held: set[int] = set()  # children seen before the event of their parent: they wait for it
+        self.status: int | None = None  # the main process's
         self.entries = 0
         self.ended = 0
-        self.failed = None  # (status, what) of the first entry point that failed
-        self.names = []
+        self.failed: tuple[int, str] | None = None  # (status, what) of the first entry point that failed
         self.not_found = 0  # processes that ended with 126 or 127 without being an entry point
 
-    def step(self, wait_s):
+    def step(self, wait_s: float) -> bool:
         """Handle all that has happened; where nothing has, wait for it at most ``wait_s``. False: nobody is left."""
         quiet = True
         while True:
@@ -87,9 +98,10 @@ class Watch:
             signal.sigtimedwait([signal.SIGCHLD], wait_s)
         return True
 
-    def event(self, pid, status):
+    def event(self, pid: int, status: int) -> None:
         if not os.WIFSTOPPED(status):
-            return self.over(pid, -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+            self.over(pid, -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+            return
         number, event = status >> 8 & 0xFF, status >> 16
         if event in EVENT_FORKS:
             self.adopt(self.message(pid), self.alive.get(pid))
@@ -97,83 +109,82 @@ class Watch:
             self.replaced(pid)
         elif event == EVENT_STOP and number in STOPPING:
             libc.ptrace(PTRACE_LISTEN, pid, None, None)
-            return None
+            return
         elif event == EVENT_STOP and pid not in self.alive:
             self.held.add(pid)
-            return None
+            return
         libc.ptrace(PTRACE_CONT, pid, None, 0 if event else number)
-        return None
 
-    def message(self, pid):
+    def message(self, pid: int) -> int:
         value = ctypes.c_ulong(0)
         libc.ptrace(PTRACE_GETEVENTMSG, pid, None, ctypes.addressof(value))
         return value.value
 
-    def adopt(self, child, parent):
-        below = bool(parent and (parent[0] or parent[1] is not None))
-        self.alive.setdefault(child, [below, None])
+    def adopt(self, child: int, parent: Process | None) -> None:
+        below = parent is not None and (parent.below or parent.program is not None)
+        self.alive.setdefault(child, Process(below))
         if child in self.held:
             self.held.discard(child)
             libc.ptrace(PTRACE_CONT, child, None, 0)
 
-    def replaced(self, pid):
+    def replaced(self, pid: int) -> None:
         """``pid`` runs another program now (a thread that does so takes the whole process's number)."""
-        state = self.alive.setdefault(pid, [False, None])
-        if state[0] or state[1] is not None:
+        process = self.alive.setdefault(pid, Process(below=False))
+        if process.below or process.program is not None:
             return
         try:
             program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
         except OSError:
             return
         if program.startswith(("python", "pypy")):
-            state[1] = self.entries
+            process.program = program
             self.entries += 1
-            self.names.append(program)
 
-    def over(self, pid, status):
-        state = self.alive.pop(pid, None)
+    def over(self, pid: int, status: int) -> None:
+        process = self.alive.pop(pid, None)
         for child in list(self.held):  # their parent may have died before it could speak for them
-            self.adopt(child, state)
+            self.adopt(child, process)
         if pid == self.main:
             self.status = status
-        if state is None:
+        if process is None:
             return
-        if state[1] is not None:
+        if process.program is not None:
             self.ended += 1
             if status != 0 and self.failed is None:
-                self.failed = (status, self.names[state[1]])
-        elif status in (126, 127) and not state[0]:
+                self.failed = (status, process.program)
+        elif status in (126, 127) and not process.below:
             self.not_found += 1
 
-    def kill(self):
+    def kill(self) -> None:
         """End all that is left. As process 1 that is everything else in the namespace."""
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             if os.getpid() == 1:
-                try:
-                    os.kill(-1, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                end(-1)
             else:
                 for pid in [*self.alive, *self.held]:
-                    try:
-                        os.kill(pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
+                    end(pid)
             if not self.step(0.02):
                 return
+
+
+def end(pid: int) -> None:
+    try:  # noqa: SIM105 - contextlib would have to be imported at each start
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 class Disk:
     """How full the work area has been. Looked at when a process ends and at each tick."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self.folder = folder
         self.size = self.used = 0
         self.full = False
         self.look()
 
-    def look(self):
+    def look(self) -> None:
         if not self.folder:
             return
         space = os.statvfs(self.folder)
@@ -182,7 +193,7 @@ class Disk:
         self.full = self.full or space.f_bavail * space.f_frsize < 65536 or (space.f_files > 0 and space.f_ffree == 0)
 
 
-def control_group():
+def control_group() -> tuple[str, str] | None:
     """(peak memory, out-of-memory kills) of the group this runs in, where it can be seen from inside."""
     try:
         if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
@@ -198,7 +209,7 @@ def control_group():
         return None
 
 
-def start(command, folder, variables, go):
+def start(command: list[str], folder: str, variables: dict[str, str], go: int) -> None:
     """The child: waits until it is traced, then becomes the script."""
     os.read(go, 1)
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
@@ -216,22 +227,32 @@ def start(command, folder, variables, go):
     except OSError:
         pass
     os.chdir(folder)
-    os.execvpe(command[0], command, variables)
+    os.execvpe(command[0], command, variables)  # noqa: S606
 
 
-def copy(tree, folder):
+def copy(tree: str, folder: str) -> None:
     """Fill the work area from the read-only tree."""
     child = os.fork()
     if child == 0:
         os.dup2(2, 1)
-        os.execvp("cp", ["cp", "-R", "-P", "-p", "--", tree + "/.", folder])
+        os.execvp("cp", ["cp", "-R", "-P", "-p", "--", tree + "/.", folder])  # noqa: S606
     if os.waitpid(child, 0)[1] != 0:
         tell("broken", "the tree could not be copied into the work area: is disk_bytes large enough for it?")
         sys.exit(1)
 
 
-def launch(program, name, root, inside, tree, disk, timeout, *variables, script):
-    disk = Disk(disk)
+def launch(
+    program: str,
+    name: str,
+    root: str,
+    inside: str,
+    tree: str,
+    disk_at: str,
+    timeout: str,
+    *variables: str,
+    script: bytes,
+) -> None:
+    disk = Disk(disk_at)
     os.makedirs(root, exist_ok=True)
     if tree:
         copy(tree, root)
@@ -292,7 +313,7 @@ def launch(program, name, root, inside, tree, disk, timeout, *variables, script)
         watch.kill()
     disk.look()
     tell("disk", f"{disk.used} {disk.size} {int(disk.full)}")
-    group = control_group()
+    group = control_group() if os.getpid() == 1 else None  # else the machine's own group is what one would see
     if group:
         tell("memory", " ".join(group))
     tell("duration", duration)

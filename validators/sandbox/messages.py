@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import cache
 from importlib.resources import files
 
 from ...core.models import Output
 from .contract import DISK, HOME, WORK, Observation, Run
 
-__all__ = ["HEAD_BYTES", "TAIL_BYTES", "Keeper", "launcher_command", "message", "observe"]
+__all__ = [
+    "HEAD_BYTES",
+    "OVERTIME_S",
+    "REPORT_BYTES",
+    "SETUP_S",
+    "TAIL_BYTES",
+    "Deadline",
+    "Keeper",
+    "launcher_command",
+    "message",
+    "observe",
+]
 
 HEAD_BYTES = TAIL_BYTES = 32 * 1024
+REPORT_KEYS = frozenset("absent broken disk done duration entries expired failed left memory shell started".split())
 REPORT_BYTES = 64 * 1024
 SETUP_S = 120.0
-"""Beyond the wall limit: for copying the tree in, and for the launcher's last words."""
+"""From the start of a sandbox to that of the script: for copying the tree in."""
+OVERTIME_S = 10.0
+"""After the wall limit the launcher ends the script and reports; a sandbox silent for so long is killed."""
 
 
 @cache
@@ -39,6 +54,29 @@ def message(run: Run, sandbox: str, *, work: str = WORK, tree: str = "", disk: s
     ]
     body = b"".join(os.fsencode(part) + b"\0" for part in (str(len(fields)), *fields)) + run.script
     return f"{len(body)}\n".encode() + body
+
+
+class Deadline:
+    """When to stop listening: first for the script's start, then for its end."""
+
+    def __init__(self, seconds: float) -> None:
+        self.started = False
+        self._end = time.monotonic() + seconds
+
+    def start(self, seconds: float) -> None:
+        self.started = True
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds left, more than none.
+
+        Raises:
+            TimeoutError: none are.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
 
 
 class Keeper:
@@ -81,7 +119,7 @@ def observe(report: str, keeper: Keeper, duration_s: float, *, output_exceeded: 
     strange: list[str] = []
     for line in report.splitlines():
         key, _, value = line.partition(" ")
-        if key in _KEYS:
+        if key in REPORT_KEYS:
             told[key] = value
         elif line.strip():
             strange.append(line.strip())
@@ -110,21 +148,3 @@ def observe(report: str, keeper: Keeper, duration_s: float, *, output_exceeded: 
         folder_absent="absent" in told,
         trouble=trouble,
     )
-
-
-_KEYS = frozenset(
-    (
-        "started",
-        "entries",
-        "failed",
-        "expired",
-        "shell",
-        "left",
-        "disk",
-        "memory",
-        "duration",
-        "done",
-        "broken",
-        "absent",
-    )
-)
