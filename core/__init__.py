@@ -5,13 +5,13 @@ one SQLite state (``store``), errors with a remedy (``errors``). It knows no sta
 root. Open ``workspace.py`` first.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 __all__ = ["toolkit_version"]
 
 
 def toolkit_version() -> str:
     """The installed version of benchwright; ``0+unknown`` where it runs without being installed."""
+    from importlib.metadata import PackageNotFoundError, version  # not needed by --help, and slow to load
+
     try:
         return version("benchwright")
     except PackageNotFoundError:
