@@ -106,11 +106,11 @@ class ArgparseBinder:
                     start = end
                     continue
             if start not in self.options:
-                self.extra(self.argv[start:following])
+                self.left_over(self.argv[start:following])
                 start = following
             start = self.take_option(start)
         end = self.take_positionals(start)
-        self.extra(self.argv[end:])
+        self.left_over(self.argv[end:])
         self.check_required()
         return self.binding
 
@@ -243,7 +243,7 @@ class ArgparseBinder:
             shown = ", ".join(self.report.subcommands)
             if self.report.complete:
                 self.problem("bad_choice", name, flag.argument.name, f"{name!r} is none of {shown}")
-            self.extra(rest)
+            self.left_over(rest)
             return
         bound = ArgparseBinder(inner, rest).bind()
         self.binding.values.update(bound.values)
@@ -270,7 +270,7 @@ class ArgparseBinder:
         kind = "ok_unknown" if self.report.accepts_unknown else "unknown_option"
         self.problem(kind, word, None, "the program has no such option")
 
-    def extra(self, words: Sequence[str]) -> None:
+    def left_over(self, words: Sequence[str]) -> None:
         behind_unknown = {word for words in self.binding.unknown.values() for word in words}
         for word in words:
             self.binding.extras.append(word)

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .interpreter import Interpreter, Stop
+from .interpreter import Interpreter
 from .parsers import ParserState
-from .report import FlagReport, Kind, SourceFiles
+from .report import FlagReport, Kind
 
-__all__ = ["read_argparse"]
-
-
-def read_argparse(files: SourceFiles, path: str) -> FlagReport:
-    """The flags that the program ``path`` reads with argparse; ``kind`` is ``none`` where it has no parser."""
-    reading = Interpreter(files, path)
-    try:
-        scope = reading.module(path)
-        if not chosen(reading.parsers):
-            reading.last_resort(scope)
-    except Stop:
-        reading.unresolved.append(f"{path}:1: reading ended early: the program is too long to follow")
-    except RecursionError:
-        reading.unresolved.append(f"{path}:1: reading ended early: an expression is nested too deeply")
-    return summary(reading)
+__all__ = ["chosen", "summary"]
 
 
 def chosen(parsers: list[ParserState]) -> list[ParserState]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tree_sitter import Node
@@ -31,6 +32,7 @@ __all__ = ["Calls"]
 
 DEEPEST = 24
 _PARSER_CLASSES = ("ArgumentParser", "ArgParser", "OptionParser")
+_DEFINITION = re.compile(r"DEFINE_[a-z_]+$|mark_flags?_as_required$|(?:gnu_)?getopt$")
 _HARMLESS = ("builtins.", "argcomplete.", "logging.", "pprint.", "warnings.", "copy.")
 
 
@@ -147,11 +149,17 @@ class Calls(ParserCalls):
             return Unknown(text_of(given.node))
         if isinstance(target, External):
             return self.external(target, given)
+        name = text_of(given.node.child_by_field_name("function") or given.node).rsplit(".", 1)[-1]
+        if _DEFINITION.match(name):
+            return self.external(External(name), given)
         self.hand_over(target, given)
         return Unknown(text_of(given.node))
 
     def external(self, target: External, given: Given) -> Value:
         name = target.dotted.rsplit(".", 1)[-1]
+        if _DEFINITION.match(name):
+            self.definitions.append((name, given))
+            return Unknown(text_of(given.node))
         if name in _PARSER_CLASSES:
             state = self.new_parser(given.where)
             self.configure(state, given)

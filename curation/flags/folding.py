@@ -154,29 +154,8 @@ def fold_builtin(dotted: str, args: Sequence[Any], keywords: dict[str, Any]) -> 
 
 _METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
-        [
-            "lower",
-            "upper",
-            "title",
-            "strip",
-            "lstrip",
-            "rstrip",
-            "split",
-            "rsplit",
-            "splitlines",
-            "join",
-            "replace",
-            "startswith",
-            "endswith",
-            "capitalize",
-            "removeprefix",
-            "removesuffix",
-            "isdigit",
-            "isalpha",
-            "count",
-            "find",
-            "index",
-        ]
+        {"lower", "upper", "title", "capitalize", "strip", "lstrip", "rstrip", "split", "rsplit", "splitlines", "join"}
+        | {"replace", "startswith", "endswith", "removeprefix", "removesuffix", "isdigit", "isalpha", "count"}
     ),
     dict: frozenset({"keys", "values", "items", "get", "copy"}),
     list: frozenset({"copy", "index", "count"}),

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 
 from tree_sitter import Node
 
+from .dataclass_parser import DataclassParser
 from .library import library_of
 from .parser_calls import Given
 from .parsers import ParserState
-from .relevance import Relevance, mentions_parser
+from .relevance import mentions_parser
 from .report import SourceFiles
 from .scopes import Lazy, Scope, merge
 from .syntax import children, parse_python, text_of, walk
@@ -31,7 +32,7 @@ class Stop(Exception):  # noqa: N818 - reading ends early, nothing failed
     """Too many steps: what was read so far counts, and the report says that it ended."""
 
 
-class Interpreter(Relevance):
+class Interpreter(DataclassParser):
     """One reading of one program."""
 
     def __init__(self, files: SourceFiles, entry: str) -> None:
@@ -41,6 +42,7 @@ class Interpreter(Relevance):
         self.layout = self.library.layout
         self.parsers: list[ParserState] = []
         self.unresolved: list[str] = []
+        self.definitions: list[tuple[str, Given]] = []
         self.read_paths: set[str] = set()
         self.branch_depth = 0
         self.calls: list[Function] = []
@@ -59,7 +61,7 @@ class Interpreter(Relevance):
     def source(self, path: str) -> bytes | None:
         """The bytes of ``path``, remembered as read."""
         self._reads[-1].add(path)
-        return self.files.read(path)
+        return self.library.source(self.files, path)
 
     @contextmanager
     def recorded(self) -> Iterator[set[str]]:
@@ -81,12 +83,17 @@ class Interpreter(Relevance):
         key = self.library.key(path, self.entry)
         known = self._modules.get(path) or self.library.scopes.get(key)
         if known is None:
-            before = len(self.parsers)
+            before = len(self.parsers) + len(self.definitions)
             with self.recorded() as reads:
                 scope = self.load(path)
             known = (scope, frozenset(reads))
             harmless = not any(isinstance(value, (Instance, Group)) for value in scope.variables.values())
-            if path != self.entry and not self._circular and harmless and len(self.parsers) == before:
+            if (
+                path != self.entry
+                and not self._circular
+                and harmless
+                and len(self.parsers) + len(self.definitions) == before
+            ):
                 self.library.scopes[key] = known
             self._circular = self._circular and bool(self._loading)
         self._modules[path] = known

@@ -24,9 +24,16 @@ class Library:
     """
 
     layout: Layout
+    sources: dict[str, bytes | None] = field(default_factory=dict)
     scopes: dict[Key, tuple[Scope, frozenset[str]]] = field(default_factory=dict)
     reaching: dict[tuple[Key, int], tuple[bool, frozenset[str]]] = field(default_factory=dict)
     """Whether a parser can be reached through the function or class at a place."""
+
+    def source(self, files: SourceFiles, path: str) -> bytes | None:
+        """The bytes of ``path``, read once."""
+        if path not in self.sources:
+            self.sources[path] = files.read(path)
+        return self.sources[path]
 
     @staticmethod
     def key(path: str, entry: str) -> Key:

@@ -29,7 +29,8 @@ class Given:
     """True where ``*x`` or ``**x`` brings arguments that are not known."""
     called: bool = True
     """False where nobody calls it and reading it is a last resort: then defaults say nothing."""
-    extra: list[Value] = field(default_factory=list)
+    choices: dict[str, tuple[Value, str]] = field(default_factory=dict)
+    """For click: the list in ``Choice([...])`` by the call's text."""
 
     def spread(self, value: Value, text: str) -> None:
         """Add what ``*value`` or ``**value`` brings."""
@@ -71,6 +72,8 @@ class ParserCalls(Expressions):
     returns: list[list[Value]]
     followed: set[tuple[str, int]]
     open_ended: bool
+    definitions: list[tuple[str, Given]]
+    """absl's ``DEFINE_...`` and ``mark_...`` calls, and getopt's, in order."""
 
     def new_parser(self, where: str) -> ParserState:
         state = ParserState(where, self.branch_depth)

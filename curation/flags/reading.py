@@ -2,24 +2,76 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 
-from .argparse_reader import read_argparse
+from tree_sitter import Node
+
+from .absl_reader import read_absl
+from .argparse_reader import chosen, summary
+from .config_reader import read_hydra
+from .decorated_readers import read_click, read_fire, read_typer
+from .interpreter import Interpreter, Stop
+from .plain_readers import read_argv, read_getopt, read_shell
 from .report import FlagReport, SourceFiles
+from .syntax import parse_python
 
 __all__ = ["flags_of"]
 
+Reader = Callable[[Interpreter, str, Node], FlagReport]
+
+_READERS: tuple[tuple[re.Pattern[bytes], Reader], ...] = (
+    (re.compile(rb"\bhydra\.main\b"), read_hydra),
+    (re.compile(rb"\bclick\b.*\b(?:command|group)\b|\bclick\.(?:command|group|option)", re.DOTALL), read_click),
+    (re.compile(rb"\btyper\b"), read_typer),
+    (re.compile(rb"\bfire\.Fire\b|from fire import"), read_fire),
+    (re.compile(rb"\bgetopt\b"), read_getopt),
+    (
+        re.compile(rb"DEFINE_[a-z_]+\(|\bFLAGS\b|\bapp\.run\b|\bflags\b"),
+        lambda reading, path, _: read_absl(reading, path),
+    ),
+)
+_SHELL = re.compile(rb"^#!.*\b(?:ba|z|k|da)?sh\b")
+
 
 def flags_of(files: SourceFiles, path: str) -> FlagReport:
-    """The flags of the program ``path``.
+    """The flags of the program ``path``: a Python file or a shell script.
 
     Nothing is imported or run. The report depends only on the list of paths and on the files in ``read_paths``. A
     path that cannot be read gives a report of kind ``none`` that is not complete and says so.
     """
-    source = files.read(path)
+    reading = Interpreter(files, path)
+    source = reading.source(path)
     if source is None:
-        return FlagReport(
-            complete=False, unresolved=(f"{path}:1: the file is not there",), read_paths=frozenset({path})
-        )
-    report = read_argparse(files, path)
-    return replace(report, read_paths=report.read_paths | {path})
+        missing = (f"{path}:1: the file is not there",)
+        return FlagReport(complete=False, unresolved=missing, read_paths=frozenset({path}))
+    if path.endswith((".sh", ".bash")) or _SHELL.match(source[:200]):
+        return replace(read_shell(source, path), read_paths=frozenset({path}))
+    report = FlagReport()
+    try:
+        report = read(reading, path, source)
+    except Stop:
+        reading.unresolved.append(f"{path}:1: reading ended early: the program is too long to follow")
+    except RecursionError:
+        reading.unresolved.append(f"{path}:1: reading ended early: an expression is nested too deeply")
+    if reading.unresolved and report.kind == "none":
+        report = summary(reading)
+    return replace(report, read_paths=frozenset(reading.read_paths))
+
+
+def read(reading: Interpreter, path: str, source: bytes) -> FlagReport:
+    """The first reader that finds something; argparse's comes first, and once more as a last resort."""
+    scope = reading.module(path)
+    if chosen(reading.parsers):
+        return summary(reading)
+    root = parse_python(source).root_node
+    for words, reader in _READERS:
+        if words.search(source):
+            report = reader(reading, path, root)
+            if report.flags or report.unresolved:
+                return report
+    reading.last_resort(scope)
+    if chosen(reading.parsers):
+        return summary(reading)
+    return read_argv(reading, path, root)

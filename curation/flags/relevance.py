@@ -14,7 +14,7 @@ from .values import Class, External, Function, Group, Module, Value
 
 __all__ = ["Relevance", "mentions_parser"]
 
-_MADE = re.compile(rb"ArgumentParser|ArgParser|parse_args|parse_known_args|OptionParser")
+_MADE = re.compile(rb"ArgumentParser|ArgParser|parse_args|parse_known_args|OptionParser|DEFINE_[a-z_]+\(|\bgetopt\.")
 _RECEIVERS = re.compile(rb"([A-Za-z_][\w.]*)\.(?:add_argument|add_option|add_subparsers|add_parser)\b")
 _CALLEES = re.compile(rb"([A-Za-z_][\w.]*)\s*\(")
 

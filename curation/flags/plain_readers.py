@@ -1,0 +1,204 @@
+"""The arguments of programs without a framework: getopt, ``sys.argv``, and a shell script's ``$1``."""
+
+from __future__ import annotations
+
+import re
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from ...core.models import Argument
+from .interpreter import Interpreter
+from .parsers import with_default
+from .report import Flag, FlagReport
+from .syntax import children, text_of, walk
+from .values import Const, items_of
+
+__all__ = ["read_argv", "read_getopt", "read_shell"]
+
+_BASH = Language(tree_sitter_bash.language())
+_DEFAULTED = re.compile(r"^\$\{(\d+):?[-=](.*)\}$", re.DOTALL)
+_POSITION = re.compile(r"^\$\{?#?(\d+)")
+
+
+def read_getopt(reading: Interpreter, path: str, root: Node) -> FlagReport:
+    """The options of ``getopt.getopt(words, "hi:", ["ifile="])``."""
+    reading.module(path)
+    flags: dict[str, Flag] = {}
+    unresolved: list[str] = []
+    for word, given in reading.definitions:
+        if not word.endswith("getopt"):
+            continue
+        values = [value for value, _ in given.positional] + [
+            given.keywords[key][0] for key in ("shortopts", "longopts") if key in given.keywords
+        ]
+        short = values[1] if len(values) > 1 else None
+        long = items_of(values[2]) if len(values) > 2 else []
+        if len(values) > 2 and isinstance(values[2], Const) and isinstance(values[2].value, str):
+            long = [values[2]]
+        if not isinstance(short, Const) or not isinstance(short.value, str) or long is None:
+            unresolved.append(f"{given.where}: the options of {text_of(given.node)[:80]}")
+            continue
+        specs = [(f"-{letter}", bool(colon)) for letter, colon in re.findall(r"([A-Za-z0-9?])(:?)", short.value)]
+        for item in long:
+            if isinstance(item, Const) and isinstance(item.value, str):
+                specs.append((f"--{item.value.rstrip('=')}", item.value.endswith("=")))
+            else:
+                unresolved.append(f"{given.where}: a long option")
+        for option, takes in specs:
+            argument = Argument(
+                name=option.lstrip("-").replace("-", "_"),
+                flag=option,
+                type="str" if takes else "bool",
+                default=None if takes else False,
+                defined_at=given.where,
+            )
+            flags.setdefault(option, Flag(argument, (option,), action="store" if takes else "store_true"))
+    return (
+        FlagReport("getopt", tuple(flags.values()), not unresolved, tuple(unresolved))
+        if flags or unresolved
+        else FlagReport()
+    )
+
+
+def read_argv(reading: Interpreter, path: str, root: Node) -> FlagReport:
+    """The places of ``sys.argv`` that a program looks at, named by the variables it puts them in."""
+    found: dict[int, Argument] = {}
+    rest: Argument | None = None
+    guarded = "len(sys.argv)" in text_of(root) or "len(argv)" in text_of(root)
+    for node in walk(root):
+        owner = node.child_by_field_name("value") if node.type == "subscript" else None
+        if owner is None or text_of(owner) not in ("sys.argv", "argv"):
+            if node.type == "assignment":
+                unpacked(node, path, found)
+            continue
+        index = node.child_by_field_name("subscript")
+        where = f"{path}:{node.start_point.row + 1}"
+        if index is not None and index.type == "integer" and 0 < int(text_of(index)) < 100:
+            place = int(text_of(index))
+            known = found.get(place)
+            if known is None or known.name.startswith("argument"):
+                found[place] = argv_argument(node, place, where, reading, guarded)
+        elif index is not None and index.type == "slice" and text_of(index).strip("0123456789") == ":" and rest is None:
+            name, kind, _, _ = target_of(node)
+            rest = Argument(name=name or "arguments", type=kind, defined_at=where)
+    flags = [Flag(found[place], nargs=None if found[place].required else "?") for place in sorted(found)]
+    if rest is not None and not flags:
+        flags.append(Flag(rest, nargs="*"))
+    return FlagReport("argv", tuple(flags), allow_abbrev=False) if flags else FlagReport()
+
+
+def argv_argument(node: Node, place: int, where: str, reading: Interpreter, guarded: bool) -> Argument:
+    name, kind, default, conditional = target_of(node)
+    required = not (conditional or (guarded and within_if(node)))
+    argument = Argument(name=name or f"argument{place}", type=kind, required=required, defined_at=where)
+    if default is not None:
+        argument = with_default(argument, reading.evaluate(default, reading.module(reading.entry)), text_of(default))
+    return argument
+
+
+def target_of(node: Node) -> tuple[str | None, str, Node | None, bool]:
+    """The variable a word ends up in, its type by the conversion around it, its default, and whether it may lack."""
+    kind, default, conditional = "str", None, False
+    current: Node | None = node.parent
+    inner = node
+    while current is not None and current.type in (
+        "call",
+        "argument_list",
+        "conditional_expression",
+        "parenthesized_expression",
+        "keyword_argument",
+    ):
+        if current.type == "call":
+            callee = text_of(current.child_by_field_name("function") or current)
+            kind = callee if callee in ("int", "float", "bool") else kind
+        elif current.type == "conditional_expression":
+            parts = children(current)
+            default, conditional = (parts[2] if parts[0] == inner else parts[0]), True
+        elif current.type == "keyword_argument":
+            return text_of(current.child_by_field_name("name") or current), kind, default, conditional
+        inner, current = current, current.parent
+    left = current.child_by_field_name("left") if current is not None and current.type == "assignment" else None
+    name = text_of(left).rsplit(".", 1)[-1] if left is not None and left.type in ("identifier", "attribute") else None
+    return name, kind, default, conditional
+
+
+def within_if(node: Node) -> bool:
+    current = node.parent
+    while current is not None:
+        if current.type == "if_statement" and "argv)" in text_of(current.child_by_field_name("condition") or current):
+            return True
+        current = current.parent
+    return False
+
+
+def unpacked(node: Node, path: str, found: dict[int, Argument]) -> None:
+    """``_, source, target = sys.argv`` and ``source, target = sys.argv[1:]``."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None or left.type not in ("pattern_list", "tuple_pattern"):
+        return
+    start = {"sys.argv": 0, "sys.argv[1:]": 1}.get(text_of(right).replace(" ", ""))
+    if start is not None:
+        for place, target in enumerate(children(left), start):
+            if place > 0 and target.type == "identifier":
+                where = f"{path}:{target.start_point.row + 1}"
+                found[place] = Argument(name=text_of(target), type="str", required=True, defined_at=where)
+
+
+def read_shell(source: bytes, path: str) -> FlagReport:
+    """The positional parameters of a shell script, and what ``getopts`` takes; those of its functions are not its own."""
+    root = Parser(_BASH).parse(source).root_node
+    found: dict[int, Argument] = {}
+    flags: list[Flag] = []
+    passes_on: str | None = None
+    pending = [root]
+    while pending:
+        node = pending.pop(0)
+        if node.type == "function_definition":
+            continue
+        pending.extend(node.children)
+        where = f"{path}:{node.start_point.row + 1}"
+        text = text_of(node)
+        if node.type in ("simple_expansion", "expansion"):
+            match = _POSITION.match(text)
+            if match is not None and not text.startswith(("${#", "$#")) and int(match.group(1)) > 0:
+                place = int(match.group(1))
+                known = found.get(place)
+                made = shell_argument(node, place, where)
+                if known is None or (known.name == str(place) and made.name != str(place)):
+                    found[place] = made
+            elif text in ("$@", "$*", "${@}", "${*}"):
+                passes_on = passes_on or where
+        elif node.type == "command" and text.startswith("getopts "):
+            spec = text.split()[1].strip("'\"") if len(text.split()) > 1 else ""
+            for letter, colon in re.findall(r"([A-Za-z0-9])(:?)", spec):
+                argument = Argument(name=letter, flag=f"-{letter}", type="str" if colon else "bool", defined_at=where)
+                flags.append(Flag(argument, (f"-{letter}",), action="store" if colon else "store_true"))
+    flags.extend(Flag(found[place], nargs=None if found[place].required else "?") for place in sorted(found))
+    if passes_on is not None:
+        flags.append(Flag(Argument(name="arguments", type="str", defined_at=passes_on), nargs="..."))
+    return FlagReport("shell", tuple(flags), allow_abbrev=False)
+
+
+def shell_argument(node: Node, place: int, where: str) -> Argument:
+    """``$1``, named by the variable it is assigned to; ``${1:-x}`` has a default."""
+    name, current = str(place), node.parent
+    while current is not None and current.type in ("string", "concatenation", "raw_string"):
+        if len(current.named_children) > 1:
+            break
+        current = current.parent
+    if current is not None and current.type == "variable_assignment":
+        name = text_of(current.child_by_field_name("name") or current)
+    match = _DEFAULTED.match(text_of(node))
+    if match is None:
+        return Argument(name=name, type="str", required=True, defined_at=where)
+    default = match.group(2).strip("'\"")
+    static = "$" not in default and "`" not in default
+    return Argument(
+        name=name,
+        type="str",
+        default=default if static else None,
+        default_source=None if static else default,
+        static=static,
+        defined_at=where,
+    )
