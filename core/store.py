@@ -113,6 +113,20 @@ class Store:
             )
             self._db.execute("INSERT OR REPLACE INTO curated VALUES (?, ?)", (repository, key))
 
+    def count_candidates(self, repository: str) -> int:
+        """How many candidates of ``repository`` are stored."""
+        row = self._db.execute("SELECT count(*) FROM candidates WHERE repository = ?", (repository,)).fetchone()
+        return int(row[0])
+
+    def keep_only(self, repositories: Iterable[str]) -> None:
+        """Forget the candidates of all repositories but these (the registered ones)."""
+        known = {row[0] for row in self._db.execute("SELECT repository FROM curated")}
+        gone = sorted(known - set(repositories))
+        if gone:
+            with self.transaction():
+                self._db.executemany("DELETE FROM candidates WHERE repository = ?", [(name,) for name in gone])
+                self._db.executemany("DELETE FROM curated WHERE repository = ?", [(name,) for name in gone])
+
     def candidates(self, repositories: Iterable[str] = ()) -> Iterator[Candidate]:
         """Candidates by repository name, best first; of all repositories where none is named."""
         for (body,) in self.candidate_bodies(repositories):

@@ -128,6 +128,11 @@ class PinnedTree:
         """Paths of files whose blob is not here, sorted."""
         return [path for path, entry in self._listing[0].items() if self._sizes.get(entry.blob) is None]
 
+    def size_of(self, path: str) -> int | None:
+        """Bytes of one file; None where there is no such file or its blob is missing."""
+        entry = self._listing[0].get(path)
+        return self._sizes.get(entry.blob) if entry else None
+
     def size(self) -> int:
         """Bytes of all files that are here."""
         return sum(self._sizes.get(entry.blob) or 0 for entry in self._listing[0].values())

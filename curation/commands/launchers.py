@@ -123,9 +123,7 @@ class _Words:
     def finish(self, kind: Kind, env: Sequence[tuple[str, str]]) -> Invocation:
         launcher, target = tuple(self.words[: self.at]), self.word
         rest = self.at + 1
-        return Invocation(
-            kind, target, tuple(self.words[rest:]), tuple(self.static[rest:]), tuple(env), launcher
-        )
+        return Invocation(kind, target, tuple(self.words[rest:]), tuple(self.static[rest:]), tuple(env), launcher)
 
 
 def invocation_of(argv: Sequence[str], static: Sequence[bool] = ()) -> Invocation | None:

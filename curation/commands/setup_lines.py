@@ -16,14 +16,16 @@ Role = Literal["task", "setup", "other"]
 
 _SETUP_PROGRAMS = frozenset(
     (
-    "apt apt-get aria2c aws axel brew bunzip2 bzip2 cargo cat cd chmod cmake conda cp curl dnf docker echo export gdown"
-    " git git-lfs gsutil gunzip gzip hf huggingface-cli kaggle ln make mamba mkdir module mv npm pacman pip pip3"
-    " pipenv poetry popd printf pushd rm rsync scp sed set sudo tar touch tr unset unzip uv virtualenv wget yum 7z"
-    " wandb alias easy_install nvidia-docker docker-compose rename find sort head tail shuf split xargs awk perl grep"
-    " zip mount ssh-keygen activate deactivate conda-env ninja meson"
+        "apt apt-get aria2c aws axel brew bunzip2 bzip2 cargo cat cd chmod cmake conda cp curl dnf docker echo export gdown"
+        " git git-lfs gsutil gunzip gzip hf huggingface-cli kaggle ln make mamba mkdir module mv npm pacman pip pip3"
+        " pipenv poetry popd printf pushd rm rsync scp sed set sudo tar touch tr unset unzip uv virtualenv wget yum 7z"
+        " wandb alias easy_install nvidia-docker docker-compose rename find sort head tail shuf split xargs awk perl grep"
+        " zip mount ssh-keygen activate deactivate conda-env ninja meson"
     ).split()
 )
-_OTHER_PROGRAMS = frozenset("ls man vi vim nano less more top nvidia-smi open xdg-open clear exit htop which tmux screen".split())
+_OTHER_PROGRAMS = frozenset(
+    "ls man vi vim nano less more top nvidia-smi open xdg-open clear exit htop which tmux screen".split()
+)
 _SETUP_MODULES = re.compile(r"(?:pip|venv|virtualenv|ensurepip|build|ipykernel|wget|gdown|nltk|spacy)(?:\.\w+)*")
 _SETUP_SCRIPT = re.compile(
     r"(?:setup|install|bootstrap|activate|get-pip|conda_?env|env|environment)\w*"

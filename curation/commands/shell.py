@@ -16,7 +16,7 @@ from functools import lru_cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from .masking import mask
+from .masking import Masked, mask
 
 __all__ = ["Command", "Reading", "read_shell"]
 
@@ -106,7 +106,7 @@ def _logical_lines(data: bytes) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class _Walker:
-    masked: object
+    masked: Masked
     first_line: int
     cwd: str
     variables: dict[str, str]
@@ -152,11 +152,14 @@ class _Walker:
                 self.cwd, self.variables = before
             case "for_statement":
                 self._for(node)
-            case "declaration_command":
+            case "declaration_command" | "variable_assignments":
                 for child in node.children:
-                    self.walk(child)
+                    if child.type == "variable_assignment":
+                        self._assign(child)
+                self._setting(node)
             case "variable_assignment":
                 self._assign(node)
+                self._setting(node)
             case "function_definition" | "comment" | "test_command" | "heredoc_redirect":
                 pass
             case _:
@@ -210,13 +213,21 @@ class _Walker:
         else:
             self.variables.pop(self._original(name), None)
 
+    def _setting(self, node: Node) -> None:
+        """Assignments count as commands of the program ``export``, so that they can precede a task as written."""
+        source = self._filled(node.start_byte, node.end_byte, node)
+        words = source.split(None, 1)[-1] if node.type == "declaration_command" else source
+        line = self.first_line + self._line_of(node.start_byte)
+        last = self.first_line + self._line_of(max(node.end_byte - 1, node.start_byte))
+        self.commands.append(Command(("export", words), (True, True), source, source, line, last, self.cwd))
+
     # words -------------------------------------------------------------------------------------------------
 
     def _original(self, node: Node) -> str:
         return self._slice(node.start_byte, node.end_byte)
 
     def _slice(self, start: int, end: int) -> str:
-        original: bytes = self.masked.original  # type: ignore[attr-defined]
+        original = self.masked.original
         return original[start + self.shift : end + self.shift].decode("utf-8", "surrogatepass")
 
     def _word(self, node: Node) -> tuple[str, bool]:
@@ -304,13 +315,13 @@ class _Walker:
         )
 
     def _line_of(self, byte: int) -> int:
-        original: bytes = self.masked.original  # type: ignore[attr-defined]
+        original = self.masked.original
         return original.count(b"\n", 0, byte + self.shift)
 
     def _filled(self, start: int, end: int, *nodes: Node) -> str:
         """The source between two bytes; in scripts with the variables that are known filled in."""
         if not self.unroll:
-            return re.sub(r"\s*\\\n\s*", " ", self._slice(start, end)) if len(nodes) == 0 else self._slice(start, end)
+            return self._slice(start, end)
         text, at = "", start
         for expansion in _expansions(nodes):
             value, known = self._expansion(expansion)

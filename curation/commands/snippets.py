@@ -46,7 +46,9 @@ class Snippet:
     """The code without comments, blank lines and differences of spacing."""
 
 
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([\w., \t]+))", re.M)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([\w., \t]+))", re.M
+)
 
 
 def read_snippet(code: str) -> Snippet:
@@ -64,7 +66,9 @@ def read_snippet(code: str) -> Snippet:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 imports.append(Import(alias.name))
-                aliases[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
+                aliases[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             for alias in node.names:

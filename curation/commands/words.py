@@ -25,9 +25,7 @@ _OTHER_PROGRAMS = (
     " ln ls make mkdir module mv npm pip pip3 rm rsync scp set sed sudo tar touch unset unzip virtualenv wget"
     " 7z pushd popd yum dnf pacman cargo"
 ).split()
-_PROGRAM = re.compile(
-    r"(?:" + "|".join(map(re.escape, [*_STARTERS, *_OTHER_PROGRAMS])) + r")", re.ASCII
-)
+_PROGRAM = re.compile(r"(?:" + "|".join(map(re.escape, [*_STARTERS, *_OTHER_PROGRAMS])) + r")", re.ASCII)
 _ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|[^\s\"'])*\s+)+")
 _SCRIPT = re.compile(r"[\w.$~{}/*+-]*[\w}*]\.(?:py|sh|bash)", re.ASCII)
 
@@ -72,7 +70,8 @@ def is_command_line(line: str) -> bool:
 
 
 _INLINE_START = re.compile(
-    r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:(?:\S*/)?python[\d.]* |torchrun |accelerate launch |deepspeed |bash |sh |\./)", re.ASCII
+    r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:(?:\S*/)?python[\d.]* |torchrun |accelerate launch |deepspeed |bash |sh |\./)",
+    re.ASCII,
 )
 
 

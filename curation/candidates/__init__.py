@@ -1,0 +1,40 @@
+"""From one repository's tree to its candidates.
+
+Comes in: a ``PinnedTree``. Goes out: candidates, best first. Open ``from_document.py`` first, then ``merge.py``.
+"""
+
+from __future__ import annotations
+
+from ...core.models import Candidate, Repository
+from ..documents import read_document, select_documents
+from ..source import PinnedTree
+from .arguments import FlagReader
+from .draft import Draft
+from .from_document import DocumentReader
+from .from_scripts import drafts_from_scripts, named_scripts
+from .layout import Layout
+from .merge import merge, to_candidates
+from .undocumented import undocumented_drafts
+
+__all__ = ["candidates_of"]
+
+
+def candidates_of(repository: Repository, tree: PinnedTree) -> list[Candidate]:
+    """All candidates of ``repository`` at the pin that ``tree`` holds, best first."""
+    layout = Layout(repository.name, tree)
+    paths = sorted(select_documents(tree.paths(), repository.documents), key=_document_order)
+    readers = [
+        DocumentReader(layout, read_document(path, data), tree.blob_of(path) or "", rank)
+        for rank, (path, data) in enumerate(tree.read_many(paths))
+    ]
+    drafts: list[Draft] = [draft for reader in readers for draft in reader.drafts()]
+    scripts = named_scripts(readers, drafts)
+    drafts += drafts_from_scripts(layout, scripts)
+    drafts += undocumented_drafts(layout, readers, {draft.target for draft in drafts if draft.target})
+    return to_candidates(repository, merge(drafts), FlagReader(tree))
+
+
+def _document_order(path: str) -> tuple[int, int, str]:
+    """Documents nearer to the root first, of these the plain README before its translations."""
+    name = path.rpartition("/")[2].lower()
+    return path.count("/"), 0 if name in ("readme.md", "readme.rst", "readme", "readme.txt") else 1, path

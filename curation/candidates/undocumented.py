@@ -1,0 +1,159 @@
+"""Drafts from scripts with a command line that no document names, with the README section that fits them best."""
+
+from __future__ import annotations
+
+import math
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...core.models import EntryPoint, Source
+from .draft import Draft
+from .from_document import DocumentReader, command_key
+from .layout import Layout
+from .outline import Outline, Span
+
+__all__ = ["undocumented_drafts"]
+
+_COMMAND_LINE = re.compile(
+    rb"ArgumentParser\(|\bparse_args\(|@click\.command|click\.command\(|typer\.(?:run|Typer)|DEFINE_(?:string|integer|float|bool)"
+    rb"|fire\.Fire|HfArgumentParser|tyro\.cli|hydra\.main|\bsys\.argv\[|getopt\.g"
+)
+_MAIN = re.compile(rb"__name__\s*==\s*['\"]__main__['\"]|\bapp\.run\(|\.parse_args\(")
+_PLACES = re.compile(
+    r"(?:.*[_-])?(?:examples?|scripts?|demos?|tools?|implementations?|projects?|tutorials?|experiments?|benchmarks?"
+    r"|samples?|apps?|tasks?|recipes?|playground|bin|cli)(?:[_-].*)?",
+    re.IGNORECASE,
+)
+_NOT_PLACES = re.compile(
+    r"tests?|testing|third_?party|externals?|vendor|node_modules|build|docs?|\..*|site-packages", re.IGNORECASE
+)
+_NOT_SCRIPTS = re.compile(r"(?:setup|conftest|__init__|test_.*_test|version|hubconf|versioneer)\.py|_.*\.py")
+MOST_SCRIPTS = 600
+
+
+def undocumented_drafts(
+    layout: Layout, readers: Sequence[DocumentReader], documented: Iterable[str]
+) -> Iterator[Draft]:
+    """One draft for each such script in a root- or examples-level place."""
+    known = set(documented)
+    doc_folders = {reader.folder for reader in readers}
+    paths = [path for path in layout.tree.paths() if path not in known and _is_place(path, layout, doc_folders)]
+    finder = _SectionFinder(readers)
+    count = 0
+    for path, data in layout.tree.read_many(paths):
+        if count < MOST_SCRIPTS and _COMMAND_LINE.search(data) and _MAIN.search(data):
+            found = finder.best(path, data)
+            if found:
+                count += 1
+                yield _draft(layout, path, *found)
+
+
+def _is_place(path: str, layout: Layout, doc_folders: set[str]) -> bool:
+    folder, name = posixpath.split(path)
+    if not name.endswith(".py") or _NOT_SCRIPTS.fullmatch(name):
+        return False
+    parts = folder.split("/") if folder else []
+    if any(_NOT_PLACES.fullmatch(part) for part in parts):
+        return False
+    if not parts or folder in doc_folders:
+        return True
+    if f"{folder}/__init__.py" in layout.files:
+        return False
+    return any(_PLACES.fullmatch(part) for part in parts)
+
+
+class _SectionFinder:
+    """The section of the nearest document whose words are most like a script's."""
+
+    def __init__(self, readers: Sequence[DocumentReader]) -> None:
+        self._by_folder: dict[str, list[DocumentReader]] = {}
+        for reader in readers:
+            self._by_folder.setdefault(reader.folder, []).append(reader)
+        self._sections: dict[str, list[tuple[Span, Counter[str]]]] = {}
+
+    def best(self, path: str, data: bytes) -> tuple[DocumentReader, Span] | None:
+        folder = posixpath.dirname(path)
+        while folder not in self._by_folder and folder:
+            folder = posixpath.dirname(folder)
+        readers = self._by_folder.get(folder)
+        if not readers:
+            return None
+        reader = readers[0]
+        sections = self._sections_of(reader)
+        query = _words_of_script(path, data)
+        spread = Counter(word for _, words in sections for word in words)
+        best: tuple[float, int, Span] | None = None
+        for number, (span, words) in enumerate(sections):
+            total = sum(
+                weight * math.log(1 + len(sections) / spread[word]) * words[word] / (words[word] + 1)
+                for word, weight in query.items()
+                if word in words
+            )
+            # of sections equally alike, one that shows how things are run
+            total += 0.5 * bool(words["python"] or words["bash"] or words["run"]) + 0.2 * bool(words["usage"])
+            if best is None or total > best[0]:
+                best = (total, number, span)
+        return (reader, best[2]) if best else None
+
+    def _sections_of(self, reader: DocumentReader) -> list[tuple[Span, Counter[str]]]:
+        path = reader.document.path
+        if path not in self._sections:
+            outline: Outline = reader.outline
+            self._sections[path] = [
+                (span, Counter(_words(reader.document.slice(*span)))) for span in outline.sections()
+            ]
+        return self._sections[path]
+
+
+def _words(text: str) -> list[str]:
+    """Words of prose and of names: ``train_pointNet2`` gives the whole, and ``train``, ``point``, ``net``."""
+    found: list[str] = []
+    for word in re.findall(r"[A-Za-z][A-Za-z0-9_]+", text):
+        found.append(word.lower())
+        parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", word)
+        if len(parts) > 1:
+            found += [part.lower() for part in parts if len(part) > 2]
+    return found
+
+
+def _words_of_script(path: str, data: bytes) -> dict[str, float]:
+    """Words by how much they say about the script: its name, its folder, then what it imports and its options."""
+    text = data[:20000].decode("utf-8", "ignore")
+    query: dict[str, float] = {}
+    imported = " ".join(re.findall(r"^\s*(?:from\s+[\w.]+\s+)?import\s+([^\n#]+)", text, re.M))
+    options = " ".join(re.findall(r"['\"]--?([\w-]+)['\"]", text)).replace("-", "_")
+    for words, weight in (
+        (_words(options), 0.3),
+        (_words(imported), 1.0),
+        (_words(posixpath.basename(posixpath.dirname(path))), 1.0),
+        (_words(posixpath.basename(path)[:-3]), 3.0),
+    ):
+        for word in words:
+            if word not in ("torch", "import", "numpy", "os", "sys", "argparse", "main", "py"):
+                query[word] = max(query.get(word, 0.0), weight)
+    return query
+
+
+def _draft(layout: Layout, path: str, reader: DocumentReader, span: Span) -> Draft:
+    folder, name = posixpath.split(path)
+    if not folder.startswith(reader.folder):
+        folder = reader.folder
+    scopes = reader.outline.scopes(span[0], span[1])
+    draft = Draft(
+        source=reader.source(span[0], span[1]),
+        type="Bash Script",
+        folder=folder,
+        entry_point=EntryPoint(kind="file", target=path),
+        target=path,
+        output=f"python {name}",
+        key=command_key(path, ()),
+        normal=path,
+        scopes=scopes,
+        preferred=scopes[0].scope,
+        origin="undocumented",
+        order=(3000 + reader.rank, path, 0, 0),
+    )
+    draft.also_at.append(Source(path=path, blob=layout.tree.blob_of(path) or "", start_line=1, end_line=1))
+    return draft

@@ -1,0 +1,135 @@
+"""Curating registered repositories: what changed is worked out again, in parallel, and stored whole or not at all."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from ..core import toolkit_version
+from ..core.errors import BenchwrightError, InfrastructureError
+from ..core.files import digest_of
+from ..core.models import Candidate, Repository
+from ..core.progress import Reporter
+from ..core.workspace import Workspace
+
+__all__ = ["Curated", "content_key", "curate"]
+
+
+@dataclass(frozen=True)
+class Curated:
+    """What became of one repository."""
+
+    name: str
+    candidates: int = 0
+    unchanged: bool = False
+    error: BenchwrightError | None = None
+    notes: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1)
+def _tool_digest() -> str:
+    """Changes with the version and with the code of this stage, so that a newer tool never keeps older results."""
+    sources: list[tuple[str, str]] = []
+    waiting = [files(__package__)]
+    while waiting:
+        for item in waiting.pop().iterdir():
+            if item.is_dir() and item.name != "__pycache__":
+                waiting.append(item)
+            elif item.name.endswith(".py"):
+                sources.append((str(item), item.read_text("utf-8")))
+    return digest_of([toolkit_version(), [text for _, text in sorted(sources)]])
+
+
+def content_key(repository: Repository) -> str:
+    """Everything the candidates of a repository depend on."""
+    fields = repository.model_dump(mode="json", exclude={"ref", "license_sha256", "split", "environment"})
+    return digest_of([fields, _tool_digest()])
+
+
+def curate(
+    workspace: Workspace,
+    names: Iterable[str] = (),
+    *,
+    jobs: int | None = None,
+    mirrors: Sequence[str] = (),
+    reporter: Reporter | None = None,
+) -> list[Curated]:
+    """Curate the repositories named (all where none is) and store their candidates.
+
+    A repository whose pin, registry fields and tool are unchanged is left as it is. One that fails keeps what was
+    stored before, and does not stop the others: its error is in the result.
+    """
+    reporter = reporter or Reporter(quiet=True)
+    repositories = workspace.repositories(names)
+    results: dict[str, Curated] = {}
+    with workspace.open_store() as store:
+        if not names:
+            store.keep_only([repository.name for repository in repositories])
+        waiting = [r for r in repositories if store.curated_key(r.name) != content_key(r)]
+        results = {
+            r.name: Curated(r.name, store.count_candidates(r.name), unchanged=True)
+            for r in repositories
+            if r not in waiting
+        }
+        if waiting:
+            with reporter.track("curate", len(waiting)) as advance:
+                for repository, outcome in _work(waiting, workspace.clones_dir, tuple(mirrors), jobs):
+                    if isinstance(outcome, BenchwrightError):
+                        results[repository.name] = Curated(repository.name, error=outcome)
+                        advance(f"{repository.name}: failed")
+                        continue
+                    store.replace_candidates(repository.name, content_key(repository), outcome)
+                    results[repository.name] = Curated(repository.name, len(outcome))
+                    advance(f"{repository.name}: {len(outcome)} candidates")
+    return [results[repository.name] for repository in repositories]
+
+
+Outcome = list[Candidate] | BenchwrightError
+
+
+def _work(
+    waiting: Sequence[Repository], clones_dir: Path, mirrors: tuple[str, ...], jobs: int | None
+) -> Iterator[tuple[Repository, Outcome]]:
+    workers = min(jobs or len(os.sched_getaffinity(0)), len(waiting))
+    if workers <= 1:
+        for repository in waiting:
+            yield repository, curate_one(repository, clones_dir, mirrors)
+        return
+    # fork costs nothing per worker and this process has no threads
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker) as pool:
+        futures: dict[Future[Outcome], Repository] = {
+            pool.submit(curate_one, repository, clones_dir, mirrors): repository for repository in waiting
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _as_worker() -> None:
+    """A worker leaves ^C to the parent, and dies with it even if that is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def curate_one(repository: Repository, clones_dir: Path, mirrors: tuple[str, ...]) -> Outcome:
+    """The candidates of one repository, or why there are none."""
+    from .candidates import candidates_of
+    from .source import open_tree
+
+    try:
+        with open_tree(repository, clones_dir, mirrors) as tree:
+            return candidates_of(repository, tree)
+    except BenchwrightError as error:
+        return error
+    except OSError as error:
+        return InfrastructureError(error.strerror or str(error), where=repository.name)
