@@ -1,46 +1,64 @@
-"""Real services for the tests, started once and ended with the session."""
+"""What the integration tests share: the double of the Hub and a small workspace that publishes to it."""
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Iterator
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-from benchwright.annotation import server as label_studio_server
-from benchwright.annotation.client import Server
-from benchwright.annotation.install import VERSION
-from benchwright.core.progress import Reporter
-from benchwright.core.workspace import Workspace, cache_dir
+from .real_label_studio import label_studio, proxy
+
+__all__ = ["label_studio", "proxy"]
 
 
-@pytest.fixture(scope="session")
-def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A Label Studio server of its own, with the installation the user already has (with CI=true: made if missing)."""
-    require_label_studio()
-    home = Workspace.create(tmp_path_factory.mktemp("label-studio") / "server")
-    try:
-        yield label_studio_server.up(home, free_port(), Reporter())
-    finally:
-        label_studio_server.down(home)
-
-
-def require_label_studio() -> None:
-    program = cache_dir() / "label-studio" / "venv" / "bin" / "label-studio"
-    if not program.exists() and os.environ.get("CI") != "true":
-        pytest.skip(f"Label Studio {VERSION} is not installed; `benchwright annotate up` installs it")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def _double(module: str) -> ModuleType:
+    """A module of the double, imported by path: the tests' folders are no packages."""
+    if "hub_double" not in sys.modules:
+        folder = Path(__file__).parents[1] / "hub_double"
+        spec = importlib.util.spec_from_file_location(
+            "hub_double", folder / "__init__.py", submodule_search_locations=[str(folder)]
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        package = importlib.util.module_from_spec(spec)
+        sys.modules["hub_double"] = package
+        spec.loader.exec_module(package)
+    return importlib.import_module(f"hub_double.{module}")
 
 
 @pytest.fixture
-def bench(tmp_path: Path, request: pytest.FixtureRequest) -> Workspace:
-    """A workspace of its own name, so that tests sharing a server do not see one another's projects."""
-    return Workspace.create(tmp_path / f"b-{abs(hash(request.node.nodeid)) % 10**9}")
+def start_hub(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """``start_hub(xet=True)`` gives a running double; it ends with the test."""
+    server = _double("server")
+    running: list[Any] = []
+
+    def start(*, xet: bool = False) -> Any:
+        double = server.HubDouble(tmp_path / f"hub{len(running)}", xet=xet)
+        running.append(double)
+        return double.__enter__()
+
+    yield start
+    for double in running:
+        double.__exit__()
+
+
+@pytest.fixture
+def make_publisher(tmp_path: Path) -> Callable[..., Any]:
+    """``make_publisher(double)`` gives a workspace with a built release, and the command line to publish it."""
+
+    def make(double: Any, name: str = "bench", **options: Any) -> Any:
+        return _double("workspace").make_publisher(tmp_path / name, double.url, xet=double.xet, **options)
+
+    return make
+
+
+@pytest.fixture
+def trouble() -> Any:
+    """The class of what befalls a request."""
+    return _double("server").Trouble
