@@ -100,7 +100,7 @@ def flag_of(word: str, given: Given) -> Flag | str | None:
     ):
         if theirs in keywords:
             wanted[ours] = keywords[theirs]
-    if kind.startswith("enum_class") or kind.startswith("multi_enum_class"):
+    if kind.endswith("enum_class"):
         wanted.pop("choices", None)
     is_bool = kind in ("bool", "boolean")
     short = keywords.get("short_name")

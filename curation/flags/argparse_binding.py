@@ -65,7 +65,7 @@ class ArgparseBinder:
             self.problem("ambiguous", word, None, f"could be {shown}")
             return None, word, None
         if found:
-            flag, option, value = found[0]
+            flag, option, _ = found[0]
             if flag is not None and option != word and len(option) > 2:
                 self.problem("ok_abbreviation", word, flag.argument.name, f"short for {option}")
             return found[0]
@@ -79,9 +79,9 @@ class ArgparseBinder:
         if word[1] in chars:
             if not self.report.allow_abbrev:
                 return []
-            prefix, sign, value = word.partition("=")
+            prefix, sign, behind = word.partition("=")
             return [
-                (flag, option, value if sign else None)
+                (flag, option, behind if sign else None)
                 for option, flag in self.by_option.items()
                 if option.startswith(prefix)
             ]
@@ -112,6 +112,7 @@ class ArgparseBinder:
         end = self.take_positionals(start)
         self.left_over(self.argv[end:])
         self.check_required()
+        self.check_exclusive()
         return self.binding
 
     def take_option(self, start: int) -> int:
@@ -284,6 +285,21 @@ class ArgparseBinder:
             if flag.argument.required and not flag.conditional and key not in self.seen:
                 self.problem("missing_required", flag.argument.flag or key, flag.argument.name, "it must be given")
 
+    def check_exclusive(self) -> None:
+        """At most one flag of a mutually exclusive group, and exactly one where the group is required."""
+        groups: dict[str, list[Flag]] = {}
+        for flag in self.report.flags:
+            if flag.exclusive is not None:
+                groups.setdefault(flag.exclusive, []).append(flag)
+        for flags in groups.values():
+            shown = " ".join(flag.argument.flag or flag.argument.name for flag in flags)
+            given = [flag for flag in flags if (flag.options or (flag.argument.name,))[0] in self.seen]
+            if len(given) > 1:
+                first, second = (flag.argument.flag or flag.argument.name for flag in given[:2])
+                self.problem("exclusive", second, given[1].argument.name, f"{second} is not allowed with {first}")
+            elif not given and flags[0].exclusive_required:
+                self.problem("missing_required", shown, None, f"one of {shown} must be given")
+
 
 def nargs_pattern(flag: Flag) -> str:
     """The regular expression over ``A``, ``O``, ``-`` for the words a flag takes."""
@@ -291,14 +307,15 @@ def nargs_pattern(flag: Flag) -> str:
     if isinstance(nargs, int):
         pattern = f"(-*{'-*'.join('A' * nargs)})" if nargs else "(-*-*)"
     else:
-        pattern = {
+        patterns: dict[str | None, str] = {
             None: "(-*A-*)",
             "?": "(-*A?-*)",
             "*": "(-*[A-]*)",
             "+": "(-*A[A-]*)",
             "...": "([-AO]*)",
             "A...": "(-*A[-AO]*)",
-        }.get(nargs, "(-*A-*)")
+        }
+        pattern = patterns.get(None if nargs is None else str(nargs), "(-*A-*)")
     return pattern.replace("-*", "").replace("-", "") if flag.options else pattern
 
 

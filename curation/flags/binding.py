@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .argparse_binding import ArgparseBinder
 from .bound import Binding, Problem
 from .report import FlagReport
+from .word_binding import WordBinder
 
 __all__ = ["Binding", "Problem", "bind"]
 
@@ -17,4 +18,6 @@ def bind(report: FlagReport, argv: Sequence[str]) -> Binding:
     Words are as the shell hands them over: unquoted, one a list item. Never raises: what the parser would refuse is
     in ``problems``, and the words around it are still read.
     """
-    return ArgparseBinder(report, list(argv)).bind()
+    if report.kind == "argparse":
+        return ArgparseBinder(report, list(argv)).bind()
+    return WordBinder(report, argv).bind()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 
 import yaml
 from tree_sitter import Node
 
 from ...core.models import Argument
-from .decorated_readers import given_of
+from .decorators import given_of
 from .interpreter import Interpreter
 from .report import Flag, FlagReport, SourceFiles
 from .syntax import children, text_of, walk
@@ -37,11 +38,7 @@ def leaves(data: bytes, path: str, prefix: str = "") -> Iterator[Argument]:
         return
     if not isinstance(root, yaml.MappingNode):
         return
-    count = 0
-    for name, node in flattened(root, prefix, 0):
-        count += 1
-        if count > MOST_KEYS:
-            return
+    for name, node in islice(flattened(root, prefix, 0), MOST_KEYS):
         yield argument_of(name, node, path)
 
 
@@ -114,8 +111,9 @@ def read_hydra(reading: Interpreter, path: str, root: Node) -> FlagReport:
         given = given_of(reading, expression, scope)
         name, folder = given.text("config_name"), given.text("config_path")
         for index, key in ((0, "config_path"), (1, "config_name")):
-            if len(given.positional) > index and isinstance(given.positional[index][0], Const):
-                text = given.positional[index][0].value
+            value = given.positional[index][0] if len(given.positional) > index else None
+            if isinstance(value, Const):
+                text = value.value
                 folder, name = (text, name) if key == "config_path" else (folder, text)
         if not isinstance(name, str):
             return FlagReport("hydra", complete=False, unresolved=(f"{given.where}: the name of the configuration",))

@@ -80,5 +80,5 @@ class DataclassParser(Relevance):
         argument = flag.argument.model_copy(update={"type": annotation.type, "flag": f"--{field.name}"})
         converter = "string_to_bool" if annotation.type == "bool" else None
         return Flag(
-            argument, (*flag.options, *negations), negations, flag.action, flag.nargs, flag.const, False, converter
+            argument, (*flag.options, *negations), negations, flag.action, flag.nargs, flag.const, converter=converter
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tree_sitter import Node
@@ -109,8 +110,10 @@ class ParserCalls(Expressions):
 
     def parser_method(self, state: ParserState, owner: Value, name: str, given: Given) -> Value:
         if name in ("add_argument", "add_option"):
-            self.add_argument(state, given)
-        elif name in ("add_argument_group", "add_mutually_exclusive_group", "add_option_group"):
+            self.add_argument(state, owner, given)
+        elif name == "add_mutually_exclusive_group":
+            return Group(state, given.where, given.truth("required", False))
+        elif name in ("add_argument_group", "add_option_group"):
             return owner if isinstance(owner, Group) else Group(state)
         elif name == "add_subparsers":
             self.add_subparsers(state, given)
@@ -136,7 +139,7 @@ class ParserCalls(Expressions):
         result = Unknown("arguments")
         return Items([result, Unknown("rest")]) if "known" in name else result
 
-    def add_argument(self, state: ParserState, given: Given) -> None:
+    def add_argument(self, state: ParserState, owner: Value, given: Given) -> None:
         names = [value.value for value, _ in given.positional if isinstance(value, Const)]
         if len(names) < len(given.positional) or not all(isinstance(name, str) for name in names):
             shown = ", ".join(text for _, text in given.positional)
@@ -155,6 +158,8 @@ class ParserCalls(Expressions):
             argument_default=state.argument_default,
             returns_bool=self.returns_bool,
         )
+        if isinstance(owner, Group) and owner.exclusive is not None:
+            flag = replace(flag, exclusive=owner.exclusive, exclusive_required=owner.required)
         state.add(flag)
         if flag.argument.name in state.defaults and "default" not in given.keywords:
             state.set_default(flag.argument.name, *state.defaults[flag.argument.name], conditional=False)
@@ -162,7 +167,11 @@ class ParserCalls(Expressions):
     def add_subparsers(self, state: ParserState, given: Given) -> None:
         dest = given.text("dest") or "command"
         required = (Const(given.truth("required", False)), "")
-        keywords = {"nargs": (Const("A..."), ""), "dest": (Const(dest), ""), "required": required}
+        keywords: dict[str, tuple[Value, str]] = {
+            "nargs": (Const("A..."), ""),
+            "dest": (Const(dest), ""),
+            "required": required,
+        }
         if "help" in given.keywords:
             keywords["help"] = given.keywords["help"]
         flag = make_flag([], keywords, defined_at=given.where)
@@ -200,23 +209,27 @@ class ParserCalls(Expressions):
         # ``if isinstance(v, bool): return v`` hands back what is one already.
         return any(is_truth(node) for node in results) and all(is_truth(n) or n.type == "identifier" for n in results)
 
+    @abstractmethod
+    def block(self, statements: Sequence[Node], scope: Scope) -> bool:
+        """Read statements in order; True where they certainly leave the block."""
+
     def sequence_of(self, items: list[Value]) -> Value:
         return sequence(items)
 
     def table_of(self, items: dict[Any, Value]) -> Value:
         return table(items)
 
+    @abstractmethod
     def relevant(self, function: Function) -> bool:
-        raise NotImplementedError
+        """Whether a parser can be reached through a function."""
 
+    @abstractmethod
     def class_relevant(self, cls: Class) -> bool:
-        raise NotImplementedError
+        """Whether a parser can be reached through a class."""
 
-    def block(self, statements: list[Node], scope: Scope) -> bool:
-        raise NotImplementedError
-
+    @abstractmethod
     def dataclass_parser(self, given: Given) -> Value:
-        raise NotImplementedError
+        """A parser filled from data classes."""
 
 
 def is_truth(node: Node) -> bool:

@@ -11,7 +11,7 @@ from ...core.models import Argument
 from .report import Flag, FlagReport
 from .values import Class, Const, External, Function, Unknown, Value
 
-__all__ = ["ParserState", "make_flag", "plain"]
+__all__ = ["ParserState", "make_flag", "plain", "type_of_default", "with_default"]
 
 _NO_VALUE_TYPES = {"store_true": "bool", "store_false": "bool", "count": "int", "boolean_optional": "bool"}
 _NARGS_WORDS = {"OPTIONAL": "?", "ZERO_OR_MORE": "*", "ONE_OR_MORE": "+", "REMAINDER": "...", "PARSER": "A..."}
@@ -112,6 +112,8 @@ def plain(value: Any) -> Any:
 
 def with_default(argument: Argument, value: Value, text: str) -> Argument:
     """``argument`` with another default; ``text`` is its expression."""
+    if isinstance(value, External) and value.dotted.endswith("argparse.SUPPRESS"):
+        return argument.model_copy(update={"default": None, "default_source": text})
     if isinstance(value, Const):
         try:
             literal = plain(value.value)
@@ -120,6 +122,11 @@ def with_default(argument: Argument, value: Value, text: str) -> Argument:
         source = None if _is_literal(text, literal) else text
         return argument.model_copy(update={"default": literal, "default_source": source})
     return argument.model_copy(update={"default": None, "default_source": text, "static": False})
+
+
+def type_of_default(value: object) -> str:
+    """The type that click and fire take from a default."""
+    return type(value).__name__ if isinstance(value, (bool, int, float)) else "str"
 
 
 def _is_literal(text: str, value: Any) -> bool:
@@ -177,7 +184,7 @@ def make_flag(
     help_text = help_value[0].value if help_value and isinstance(help_value[0], Const) else None
     argument = Argument(
         name=name,
-        flag=(long or list(options) or [None])[0],
+        flag=next(iter(long or options), None),
         static=static,
         type=action_type or _type(keywords, returns_bool),
         choices=choices,
@@ -195,7 +202,7 @@ def make_flag(
     elif action == "store_false":
         argument = argument.model_copy(update={"default": True})
     converter = keywords["type"][1] if "type" in keywords and isinstance(keywords["type"][0], Function) else None
-    return Flag(argument, (*options, *negations), negations, action, nargs, const, conditional, converter)
+    return Flag(argument, (*options, *negations), negations, action, nargs, const, conditional, converter=converter)
 
 
 def _text(keywords: Mapping[str, Keyword], key: str) -> tuple[str | None, bool]:

@@ -146,7 +146,7 @@ def unpacked(node: Node, path: str, found: dict[int, Argument]) -> None:
 
 
 def read_shell(source: bytes, path: str) -> FlagReport:
-    """The positional parameters of a shell script, and what ``getopts`` takes; those of its functions are not its own."""
+    """The positional parameters of a shell script and what ``getopts`` takes; its functions have their own."""
     root = Parser(_BASH).parse(source).root_node
     found: dict[int, Argument] = {}
     flags: list[Flag] = []

@@ -10,12 +10,14 @@ from tree_sitter import Node
 
 from .absl_reader import read_absl
 from .argparse_reader import chosen, summary
+from .click_reader import read_click
 from .config_reader import read_hydra
-from .decorated_readers import read_click, read_fire, read_typer
+from .fire_reader import read_fire
 from .interpreter import Interpreter, Stop
 from .plain_readers import read_argv, read_getopt, read_shell
 from .report import FlagReport, SourceFiles
 from .syntax import parse_python
+from .typer_reader import read_typer
 
 __all__ = ["flags_of"]
 

@@ -40,6 +40,9 @@ class Flag:
     const: Any = None
     conditional: bool = False
     """True where the program defines it only in some branch."""
+    exclusive: str | None = None
+    """Where its mutually exclusive group is made; flags of one group share this."""
+    exclusive_required: bool = False
     converter: str | None = None
     """The type's expression where it is a function of the program."""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tree_sitter import Node
 
 if TYPE_CHECKING:
-    from .interpreter import Scope
     from .parsers import ParserState
+    from .scopes import Scope
 
 __all__ = [
     "Class",
@@ -112,6 +112,9 @@ class Group:
     """A parser, or a group of one: whatever ``add_argument`` can be called on."""
 
     parser: ParserState
+    exclusive: str | None = None
+    """For a mutually exclusive group: where it is made."""
+    required: bool = False
 
 
 @dataclass(eq=False)
