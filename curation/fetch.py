@@ -54,7 +54,14 @@ def fetch_commit(address: Address, commit: str, destination: Path, mirrors: Sequ
 
 def _fetch_into(git_dir: Path, url: str, commit: str) -> None:
     run_git(git_dir, ["init", "--quiet", "--bare", "--template=", str(git_dir)])
-    fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", f"--filter=blob:limit={LARGE_BLOB}"]
+    fetch = [
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-auto-gc",
+        f"--filter=blob:limit={LARGE_BLOB}",
+    ]
     protocols = [urlsplit(url).scheme]
     partial = ["-c", "remote.source.promisor=true"]
     try:
@@ -66,9 +73,7 @@ def _fetch_into(git_dir: Path, url: str, commit: str) -> None:
             raise
         # a server that gives named refs only: take these and see whether the pin is among their history
         everything = "+refs/*:refs/source/*"
-        run_git(
-            git_dir, [*partial, *fetch, "--", url, everything], protocols=protocols, timeout_s=FETCH_TIMEOUT_S
-        )
+        run_git(git_dir, [*partial, *fetch, "--", url, everything], protocols=protocols, timeout_s=FETCH_TIMEOUT_S)
     found = run_git(git_dir, ["rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}"]).decode().strip()
     if found != commit:
         raise GitFailedError(f"{commit} is not a commit but names {found}", stderr="not a commit")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -104,7 +106,7 @@ def _work(
         return
     # fork costs nothing per worker and this process has no threads
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker, initargs=(os.getpid(),)) as pool:
         futures: dict[Future[Outcome], Repository] = {
             pool.submit(curate_one, repository, clones_dir, mirrors): repository for repository in waiting
         }
@@ -116,9 +118,14 @@ def _work(
             raise
 
 
-def _as_worker() -> None:
+def _as_worker(parent: int) -> None:
     """A worker leaves ^C to the parent, and dies with it even if that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of prctl(2)
+        ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before the line above
+        os._exit(1)
 
 
 def curate_one(repository: Repository, clones_dir: Path, mirrors: tuple[str, ...]) -> Outcome:

@@ -12,7 +12,7 @@ from ..core.progress import Reporter
 from ..core.tasks import load_tasks
 from ..core.workspace import Workspace
 from .address import parse_address
-from .licenses import UNKNOWN, find_license
+from .licenses import UNKNOWN, License, find_license
 from .pins import resolve_pin
 from .source import PinnedTree, open_tree
 
@@ -252,7 +252,7 @@ def _state(workspace: Workspace, repository: Repository, mirrors: Sequence[str])
             return State(
                 name=repository.name,
                 reachable=True,
-                problems=tuple(_license_problems(repository, found.spdx if found else None, found and found.sha256)),
+                problems=tuple(_license_problems(repository, found)),
                 license=repository.license,
                 files=len(tree.paths()),
                 bytes=tree.size(),
@@ -264,13 +264,14 @@ def _state(workspace: Workspace, repository: Repository, mirrors: Sequence[str])
         return State(repository.name, False, (error.message,), repository.license)
 
 
-def _license_problems(repository: Repository, spdx: str | None, sha256: str | None) -> list[str]:
+def _license_problems(repository: Repository, found: License | None) -> list[str]:
     if repository.license is None:
         return ["no licence is known"]
     if repository.license == UNKNOWN:
         return ["its licence is unknown: read it and write its name into repositories.toml"]
-    if repository.license_sha256 and sha256 != repository.license_sha256:
+    if repository.license_sha256 and (found is None or found.sha256 != repository.license_sha256):
         return ["its licence text is not the one that was registered"]
-    if spdx and spdx != UNKNOWN and not repository.license.startswith("LicenseRef-") and spdx != repository.license:
-        return [f"registered as {repository.license}, but its text is {spdx}"]
+    own_name = repository.license.startswith("LicenseRef-")
+    if found and found.spdx != UNKNOWN and not own_name and found.spdx != repository.license:
+        return [f"registered as {repository.license}, but its text is {found.spdx}"]
     return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...core.models import Argument, ContextPiece, EntryPoint, OracleScope, ScopeName, Source, TaskType
-
 from ..commands.snippets import Call
 
 __all__ = ["Draft", "relative"]

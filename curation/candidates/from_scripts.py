@@ -1,4 +1,4 @@
-"""Drafts from shell scripts that documents name, and from those beside them: each command with its variables filled in."""
+"""Drafts from shell scripts that documents name and those beside them: each command, its variables filled in."""
 
 from __future__ import annotations
 

@@ -13,8 +13,11 @@ __all__ = ["Outline", "Span"]
 Span = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
-LONGEST_DOCUMENT = 250
+LONGEST_DOCUMENT = 400
 """Lines; a longer document as a whole is no oracle."""
+
+LONGEST_EXPLANATION = 12
+"""Lines of the paragraph after a block that are taken with it."""
 
 
 class Outline:
@@ -78,10 +81,47 @@ class Outline:
         return spans
 
     def block_span(self, start: int, end: int) -> Span:
-        """A block with the text since the block or heading before it."""
-        before = [block.outer_end + 1 for block in self._blocks if block.outer_end < start]
-        first = max([self.section(start)[0], *before])
-        return self._trimmed((min(first, start), end))
+        """A block with the text since the block or heading before it, and the paragraph after it that explains it.
+
+        Blocks with nothing between them belong together. A paragraph that leads to the next block is not taken.
+        """
+        first, last = self._run(start, end)
+        before = [block.outer_end + 1 for block in self._blocks if block.outer_end < first]
+        lead = max([self.section(first)[0], *before])
+        return self._trimmed((min(lead, first), self._explained(last)))
+
+    def _run(self, start: int, end: int) -> Span:
+        """The lines of the block and of those that follow one another around it with only blank lines between."""
+        section = self.section(start)
+        inside = [block for block in self._blocks if section[0] <= block.outer_start <= section[1]]
+        for block in reversed(inside):
+            if block.outer_end < start and self._is_blank(block.outer_end + 1, start - 1):
+                start = block.outer_start
+        for block in inside:
+            if block.outer_start > end and self._is_blank(end + 1, block.outer_start - 1):
+                end = block.outer_end
+        return start, end
+
+    def _is_blank(self, first: int, last: int) -> bool:
+        return not self.document.slice(first, last).strip()
+
+    def _explained(self, end: int) -> int:
+        """The last line of the paragraph after line ``end``, or ``end`` where that says nothing about the block."""
+        lines = self.document.lines
+        limit = min(
+            [self.section(end)[1], *(block.outer_start - 1 for block in self._blocks if block.outer_start > end)]
+        )
+        first = end + 1
+        while first <= limit and not lines[first - 1].strip():
+            first += 1
+        last = first
+        while last + 1 <= limit and lines[last].strip() and last - first < LONGEST_EXPLANATION:
+            last += 1
+        if first > limit or first > end + 4 or last == limit < self.section(end)[1]:
+            return end
+        text = self.document.slice(first, last).strip()
+        leads_on = text.endswith((":", "：")) or text.startswith(("#", "|", "<", "!["))
+        return end if leads_on else last
 
     def previous_blocks(self, block: Block, span: Span) -> list[Block]:
         """Blocks that stand before ``block`` within ``span``, in order."""
@@ -108,8 +148,7 @@ class Outline:
             ("section", self._joined(self.section(start), end)),
             ("parent", self._joined(self.parent(start), end)),
         ]
-        if self.last_line <= LONGEST_DOCUMENT:
-            spans.append(("document", (1, self.last_line)))
+        spans += [("document", span) for span in self._widest(start)]
         found: dict[Span, OracleScope] = {}
         for name, raw in spans:
             span = self._trimmed(raw)
@@ -117,6 +156,11 @@ class Outline:
                 text = self.document.slice(*span)
                 found[span] = OracleScope(scope=name, start_line=span[0], end_line=span[1], text=text)
         return tuple(found.values())
+
+    def _widest(self, line: int) -> list[Span]:
+        """The whole document, or of a long one the outermost section that is not too long."""
+        spans = [(1, self.last_line), *(self.whole(heading) for heading in self.chain(line))]
+        return [span for span in spans if span[1] - span[0] < LONGEST_DOCUMENT][:1]
 
     def _joined(self, span: Span, end: int) -> Span:
         return span[0], max(span[1], end)

@@ -42,7 +42,8 @@ def prefix_for(
         if in_section and earlier.reading and earlier.block.kind != "inline" and _only_prepares(earlier):
             lines += _setup(earlier.reading.commands, None, layout, doc_folder, folder)
     if task:
-        lines += [line for name, line in _needed_settings(passages[:number], task) if line not in lines]
+        own = {name for command in commands[:position] for name in _set_by(command)}
+        lines += [line for name, line in _needed_settings(passages[:number], task) if name not in own]
         lines += _setup(commands[:position], task, layout, doc_folder, folder)
         lines += [f"{name}={value}" for name, value in task.loop if value]
     return "".join(f"{line}\n" for line in dict.fromkeys(lines[-LONGEST:]))
@@ -77,14 +78,18 @@ def _setup(
     return lines
 
 
+def _set_by(command: Command) -> list[str]:
+    """Names of the variables a line of assignments sets."""
+    if command.program != "export" or len(command.argv) != 2:
+        return []
+    return re.findall(r"(?:^|\s)([A-Za-z_]\w*)\+?=", command.argv[1])[:4]
+
+
 def _needed_settings(passages: Sequence[Passage], task: Command) -> list[tuple[str, str]]:
     """For each variable the task uses, the last line before its block that sets it."""
     wanted = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", task.source))
     found: dict[str, str] = {}
     for passage in passages:
         for command in passage.reading.commands if passage.reading else ():
-            if command.program == "export" and len(command.argv) == 2:
-                name = re.match(r"([A-Za-z_]\w*)\+?=", command.argv[1])
-                if name and name[1] in wanted:
-                    found[name[1]] = command.source.strip()
+            found.update((name, command.source.strip()) for name in _set_by(command) if name in wanted)
     return [(name, found[name]) for name in wanted if name in found]

@@ -14,18 +14,14 @@ __all__ = ["Role", "role_of"]
 Role = Literal["task", "setup", "other"]
 """``setup`` goes into a task's prefix code; ``other`` is neither (a listing, an editor, a server outside)."""
 
-_SETUP_PROGRAMS = frozenset(
-    (
-        "apt apt-get aria2c aws axel brew bunzip2 bzip2 cargo cat cd chmod cmake conda cp curl dnf docker echo export gdown"
-        " git git-lfs gsutil gunzip gzip hf huggingface-cli kaggle ln make mamba mkdir module mv npm pacman pip pip3"
-        " pipenv poetry popd printf pushd rm rsync scp sed set sudo tar touch tr unset unzip uv virtualenv wget yum 7z"
-        " wandb alias easy_install nvidia-docker docker-compose rename find sort head tail shuf split xargs awk perl grep"
-        " zip mount ssh-keygen activate deactivate conda-env ninja meson"
-    ).split()
+_SETUP_PROGRAMS = (
+    "apt apt-get aria2c aws axel brew bunzip2 bzip2 cargo cat cd chmod cmake conda cp curl dnf docker echo"
+    " export gdown git git-lfs gsutil gunzip gzip hf huggingface-cli kaggle ln make mamba mkdir module mv npm"
+    " pacman pip pip3 pipenv poetry popd printf pushd rm rsync scp sed set sudo tar touch tr unset unzip uv"
+    " virtualenv wget yum 7z wandb alias easy_install nvidia-docker docker-compose rename find sort head tail"
+    " shuf split xargs awk perl grep zip mount ssh-keygen activate deactivate conda-env ninja meson"
 )
-_OTHER_PROGRAMS = frozenset(
-    "ls man vi vim nano less more top nvidia-smi open xdg-open clear exit htop which tmux screen".split()
-)
+_OTHER_PROGRAMS = "ls man vi vim nano less more top nvidia-smi open xdg-open clear exit htop which tmux screen"
 _SETUP_MODULES = re.compile(r"(?:pip|venv|virtualenv|ensurepip|build|ipykernel|wget|gdown|nltk|spacy)(?:\.\w+)*")
 _SETUP_SCRIPT = re.compile(
     r"(?:setup|install|bootstrap|activate|get-pip|conda_?env|env|environment)\w*"
@@ -48,6 +44,6 @@ def role_of(command: Command, invocation: Invocation | None) -> Role:
             return "setup"
         stem = re.sub(r"\.(?:py|sh|bash)$", "", name)
         return "setup" if _SETUP_SCRIPT.fullmatch(stem) else "task"
-    if name in _SETUP_PROGRAMS:
+    if name in _SETUP_PROGRAMS.split():
         return "setup"
-    return "other" if name in _OTHER_PROGRAMS else "task"
+    return "other" if name in _OTHER_PROGRAMS.split() else "task"

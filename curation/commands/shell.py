@@ -181,7 +181,7 @@ class _Walker:
         if name_node is None or body is None:
             return
         name = self._original(name_node)
-        words = [child for child in node.children_by_field_name("value")]
+        words = node.children_by_field_name("value")
         values: list[str] = []
         for word in words:
             value, static = self._word(word)

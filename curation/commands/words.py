@@ -17,15 +17,16 @@ PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy|ipython)(?:\d(?:\.\d+)?)?|\$\{?PYT
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "source", ".")
 
 _STARTERS = (
-    "accelerate torchrun deepspeed horovodrun mpirun mpiexec srun sbatch uv conda mamba poetry pipenv nohup time env"
-    " xvfb-run streamlit jupyter fairseq-train fairseq-generate fairseq-preprocess colossalai composer ray"
-).split()
+    "accelerate torchrun deepspeed horovodrun mpirun mpiexec srun sbatch uv conda mamba poetry pipenv nohup"
+    " time env xvfb-run streamlit jupyter fairseq-train fairseq-generate fairseq-preprocess colossalai"
+    " composer ray"
+)
 _OTHER_PROGRAMS = (
-    "apt apt-get aws brew cat cd chmod cmake cp curl docker echo export gdown git gsutil gunzip huggingface-cli kaggle"
-    " ln ls make mkdir module mv npm pip pip3 rm rsync scp set sed sudo tar touch unset unzip virtualenv wget"
-    " 7z pushd popd yum dnf pacman cargo"
-).split()
-_PROGRAM = re.compile(r"(?:" + "|".join(map(re.escape, [*_STARTERS, *_OTHER_PROGRAMS])) + r")", re.ASCII)
+    "apt apt-get aws brew cat cd chmod cmake cp curl docker echo export gdown git gsutil gunzip"
+    " huggingface-cli kaggle ln ls make mkdir module mv npm pip pip3 rm rsync scp set sed sudo tar touch unset"
+    " unzip virtualenv wget 7z pushd popd yum dnf pacman cargo"
+)
+_PROGRAM = re.compile(r"(?:" + "|".join(map(re.escape, f"{_STARTERS} {_OTHER_PROGRAMS}".split())) + r")", re.ASCII)
 _ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|[^\s\"'])*\s+)+")
 _SCRIPT = re.compile(r"[\w.$~{}/*+-]*[\w}*]\.(?:py|sh|bash)", re.ASCII)
 
@@ -62,7 +63,7 @@ def is_command_line(line: str) -> bool:
         )
     if first in SHELLS:
         return len(words) > 1 and _SCRIPT.fullmatch(words[1].strip("\"'")) is not None
-    if first.startswith("./") or (_SCRIPT.fullmatch(first) and (len(words) == 1 or "=" != words[1][:1])):
+    if first.startswith("./") or (_SCRIPT.fullmatch(first) and (len(words) == 1 or words[1][:1] != "=")):
         return len(first) > 2 and not first.endswith(":")
     if re.match(r"(?:export|cd|source|pip3?|conda|git|wget|curl|sudo|apt-get|mkdir)\s+\S", line):
         return "=" not in words[1][:1]

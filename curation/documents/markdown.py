@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ..commands.words import is_command_line, is_inline_command
-from .html import html_headings, html_blocks
+from .html import html_blocks, html_headings
 from .model import Block, Document, Heading
 from .tags import guess_language, language_of_tag, looks_like_python
 

@@ -52,7 +52,8 @@ def parses_as_python(code: str) -> bool:
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]|import[ \t]+[A-Za-z_][\w.]*)", re.M)
 _STATEMENT = re.compile(
-    r"^[ \t]*(?:[A-Za-z_][\w.\[\]\"']*(?:[ \t]*,[ \t]*\w+)*[ \t]*=[ \t]*[^=]|def \w+\(|class \w+|with .+:$|for .+ in .+:$"
+    r"^[ \t]*(?:[A-Za-z_][\w.\[\]\"']*(?:[ \t]*,[ \t]*\w+)*[ \t]*=[ \t]*[^=]|def \w+\(|class \w+|with .+:$"
+    r"|for .+ in .+:$"
     r"|[A-Za-z_][\w.]*\(.*\)[ \t]*(?:#.*)?$|@\w+)",
     re.M,
 )
