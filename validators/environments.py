@@ -36,6 +36,7 @@ __all__ = ["Status", "build", "build_many", "check", "check_all", "open_system",
 
 LOCK_NAME = "requirements.lock"
 PIP_WAIT_S = 3600
+WHEELS_ONLY = ("--only-binary=:all:",)
 LOW_DISK_BYTES = 2 * 1024**3
 LOCK_HEADER = "# made by `benchwright environments build`; remove it to resolve anew\n"
 
@@ -218,7 +219,7 @@ def _resolve(recipe: Recipe, base: Base, name: str) -> str:
     if not recipe.requirements:
         return ""
     with tempfile.TemporaryDirectory(dir=_wheel_parent(), prefix=".resolve-") as folder:
-        arguments = ["download", "--only-binary=:all:", "--dest", folder]
+        arguments = ["download", *WHEELS_ONLY, "--dest", folder]
         if recipe.index_date:
             arguments.append(f"--uploaded-prior-to={recipe.index_date.isoformat()}")
         _pip(base, [*arguments, "--", *recipe.requirements], name)
@@ -239,8 +240,16 @@ def _install(base: Base, lock: str, packages: Path, name: str) -> None:
             fetched = Path(folder) / "wheels"
             _pip(
                 base,
-                ["download", "--only-binary=:all:", "--no-deps", "--require-hashes", "--dest", str(fetched), "-r"]
-                + [str(requirements)],
+                [
+                    "download",
+                    *WHEELS_ONLY,
+                    "--no-deps",
+                    "--require-hashes",
+                    "-d",
+                    str(fetched),
+                    "-r",
+                    str(requirements),
+                ],
                 name,
             )
             _keep_wheels(fetched, lock)
@@ -254,12 +263,15 @@ def _install(base: Base, lock: str, packages: Path, name: str) -> None:
             arguments = ["install", "--no-index", "--no-deps", "--no-compile", "--target", str(target)]
             log = _pip(base, [*arguments, *(str(wheel) for wheel in sorted(wheels.glob("*.whl")))], name)
             _own_scripts(target, base)
-            subprocess.run(
-                [base.python, "-I", "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
-                + ["-s", str(target), "-p", base.packages_at, str(target)],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PIP_WAIT_S,
-            )  # fmt: skip  # files of other Python versions within packages do not compile, and need not
+            _compile(target, base)
             atomic_write(staging / "build.log", log)
+
+
+def _compile(packages: Path, base: Base) -> None:
+    """Byte code now, since nothing can be written later. Files for other Python versions fail, and need not succeed."""
+    command = [base.python, "-I", "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
+    command += ["-s", str(packages), "-p", base.packages_at, str(packages)]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PIP_WAIT_S)
 
 
 def _own_scripts(packages: Path, base: Base) -> None:

@@ -173,7 +173,12 @@ class DockerSandbox:
         except TimeoutError:
             late = True
         finally:
-            attached.close()
+            try:
+                if exceeded or late:
+                    self._kill(container)
+                    _exhaust(socket)
+            finally:
+                attached.close()
         seen = observe(report.decode("utf-8", "replace"), keeper, time.monotonic() - began, output_exceeded=exceeded)
         if not seen.finished and not exceeded:
             seen = self._unfinished(container, seen, late and deadline.started)
@@ -226,6 +231,15 @@ def _tree_bytes(tree: Path) -> int:
     """What the copy of the tree in the work area takes; it is charged to the container's memory."""
     page = 4096
     return sum(-(-path.lstat().st_size // page) * page for path in tree.rglob("*"))
+
+
+def _exhaust(socket: Any) -> None:
+    """Read what a killed container still sends: an engine whose client has gone in mid-flood takes a minute to notice."""
+    deadline = Deadline(OVERTIME_S)
+    with suppress(OSError):
+        socket.settimeout(deadline.left())
+        while socket.recv(1 << 16):
+            socket.settimeout(deadline.left())
 
 
 def _frames(socket: Any, deadline: Deadline) -> Iterator[tuple[int, bytes]]:

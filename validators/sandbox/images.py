@@ -109,5 +109,5 @@ def remove_images(client: DockerClient, kept: set[str]) -> list[str]:
     for image in client.images.list(filters={"label": LABEL_ENVIRONMENT}):
         if image.labels.get(LABEL_ENVIRONMENT) not in kept:
             gone += image.tags or [image.id or ""]
-            client.images.remove(image.id, force=True)
+            client.images.remove(str(image.id), force=True)
     return gone

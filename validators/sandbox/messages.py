@@ -24,7 +24,22 @@ __all__ = [
 ]
 
 HEAD_BYTES = TAIL_BYTES = 32 * 1024
-REPORT_KEYS = frozenset("absent broken disk done duration entries expired failed left memory shell started".split())
+REPORT_KEYS = frozenset(
+    (
+        "absent",
+        "broken",
+        "disk",
+        "done",
+        "duration",
+        "entries",
+        "expired",
+        "failed",
+        "left",
+        "memory",
+        "shell",
+        "started",
+    )
+)
 REPORT_BYTES = 64 * 1024
 SETUP_S = 120.0
 """From the start of a sandbox to that of the script: for copying the tree in."""

@@ -20,7 +20,7 @@ CLONE_NEWNS = 0x00020000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 NOBODY = 65534
-COVERED = ("/mnt", "/media", "/srv", "/opt", "/home")
+COVERED = ("/media", "/srv", "/mnt", "/opt", "/home")
 """Folders of every Linux that a thread may cover; the first that holds nothing a run needs."""
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -30,8 +30,9 @@ def listen(
 ) -> Observation:
     """Start ``command``, give it its instruction, read until its report ends, the pipes close or a limit is reached.
 
-    ``note`` is told the process started, ``kill`` ends everything that was started. The output pipe belongs to the script's user (``owner``), so that it may
-    open /dev/stdout. Whoever still holds the pipes after the report is not waited for.
+    ``note`` is told the process started, ``kill`` ends everything that was started. The output pipe belongs to the
+    script's user (``owner``), so that it may open /dev/stdout. Whoever still holds the pipes after the report is not
+    waited for.
     """
     began = time.monotonic()
     output, output_end = os.pipe()

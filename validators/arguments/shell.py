@@ -1,0 +1,459 @@
+"""What a bash script starts, followed statement by statement without running it.
+
+Programs are assumed to succeed (the recorder assumes the same), so that ``a && b`` reaches ``b``; ``true``, ``false``
+and simple tests are decided. Whatever cannot be followed exactly is a doubt, which a recorder can settle.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from ...curation.commands import invocation_of, read_shell
+from .calls import Call, Trace
+from .expansion import Expander, Variable, source_of
+
+__all__ = ["call_of", "trace_shell"]
+
+MOST_CALLS = 2000
+MOST_TURNS = 256
+DEEPEST = 8
+_NO_CALL = frozenset(
+    "echo printf cat export unset pip pip3 conda mamba apt apt-get git wget curl gdown unzip tar gunzip gzip mkdir rm"
+    " cp mv ln touch chmod chown ls pwd sleep wait kill nvidia-smi which type hash umask ulimit trap tee head tail"
+    " sort grep sed awk tr cut wc find test [ [[ local declare typeset readonly alias shopt set pushd popd cd dirs brew"
+    " sudo module activate deactivate source . huggingface-cli hf unset let true false : exit return break continue"
+    " shift read jobs fg bg disown nano vim vi code less more make cmake docker rsync scp seq expr date hostname".split()
+)
+"""Programs that are never what a task is about; what they print or move is no call."""
+_INTERPRETERS = ("bash", "sh", "zsh", "dash")
+
+
+class _Stop(Exception):
+    """``exit`` was reached."""
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def trace_shell(
+    text: str, *, folder: str = "", variables: Mapping[str, str] | None = None, arguments: Sequence[str] = ()
+) -> Trace:
+    """The calls that ``text`` makes when bash runs it in ``folder``; ``arguments`` are ``$1``, ``$2`` …"""
+    known: dict[str, Variable] = {**(variables or {}), "@": list(arguments)}
+    known |= {str(number): word for number, word in enumerate(arguments, 1)}
+    walker = _Walker(folder, known)
+    walker.script(text)
+    return Trace(tuple(walker.calls), tuple(dict.fromkeys(walker.doubts)))
+
+
+def call_of(argv: Sequence[str], folder: str, env: Sequence[tuple[str, str]] = ()) -> Call | None:
+    """The call that the words of one command make; None where they start nothing of interest."""
+    found = invocation_of(argv)
+    if found is None or (found.kind == "program" and (found.target in _NO_CALL or not found.target)):
+        return None
+    return Call(found.kind, found.target, found.args, folder, found.launcher, (*env, *found.env))
+
+
+class _Walker:
+    def __init__(self, folder: str, variables: Mapping[str, Variable]) -> None:
+        self.folder = folder
+        self.words = Expander(variables)
+        self.calls: list[Call] = []
+        self.doubts: list[str] = []
+        self.functions: dict[str, Node] = {}
+        self.stack: list[str] = []
+        self.previous = folder
+        self.depth = 0
+        self.errexit = False
+
+    # scripts -----------------------------------------------------------------------------------------------
+
+    def script(self, text: str) -> bool:
+        """Follow a whole script; what stands behind ``exit`` is not reached."""
+        text = text.replace("\r\n", "\n")
+        root = _parser().parse(text.encode("utf-8", "replace")).root_node
+        if root.has_error:
+            return self._unparsed(text)
+        try:
+            return self.all(root.children)
+        except _Stop:
+            return True
+
+    def _unparsed(self, text: str) -> bool:
+        """The grammar refuses it: take the commands that can be read line by line, and say so."""
+        self.doubts.append("part of it could not be read as bash")
+        known = {name: value for name, value in self.words.variables.items() if isinstance(value, str)}
+        for command in read_shell(text, cwd=self.folder, variables=known, unroll=True).commands:
+            self._add(command.argv, command.cwd, command.env)
+        return True
+
+    def all(self, nodes: Iterable[Node]) -> bool:
+        status = True
+        for node in nodes:
+            if node.is_named and node.type != "comment":
+                status = self.walk(node)
+                if not status and self.errexit and node.type in ("command", "redirected_statement"):
+                    raise _Stop
+        return status
+
+    def walk(self, node: Node) -> bool:  # noqa: PLR0911 - one line for each kind of statement
+        match node.type:
+            case "command":
+                return self._command(node)
+            case "redirected_statement":
+                return self._redirected(node)
+            case "list":
+                return self._list(node)
+            case "pipeline":
+                return self._pipeline(node)
+            case "subshell" | "command_substitution":
+                return self._apart(node)
+            case "negated_command":
+                return not self.walk(node.named_children[-1])
+            case "variable_assignment":
+                self._assign(node)
+            case "variable_assignments" | "declaration_command":
+                for child in node.named_children:
+                    if child.type == "variable_assignment":
+                        self._assign(child)
+            case "if_statement":
+                return self._if(node)
+            case "for_statement":
+                return self._for(node)
+            case "while_statement":
+                return self._while(node)
+            case "case_statement":
+                return self._case(node)
+            case "function_definition":
+                name = node.child_by_field_name("name")
+                if name is not None:
+                    self.functions[source_of(name)] = node
+            case "test_command":
+                return self._test(node)
+            case "compound_statement" | "do_group" | "program" | "else_clause":
+                return self.all(node.children)
+            case "c_style_for_statement":
+                self.doubts.append("a counting loop")
+                body = node.child_by_field_name("body")
+                return self.walk(body) if body is not None else True
+            case "unset_command" | "comment" | "heredoc_body":
+                pass
+            case _:
+                self.doubts.append(f"a {node.type.replace('_', ' ')}")
+        return True
+
+    # joined statements -------------------------------------------------------------------------------------
+
+    def _list(self, node: Node) -> bool:
+        status, operator = True, ""
+        held, self.errexit = self.errexit, False
+        for child in node.children:
+            if child.is_named:
+                if operator == "" or (operator == "&&") == status:
+                    status = self.walk(child)
+            else:
+                operator = child.type
+        self.errexit = held
+        return status
+
+    def _pipeline(self, node: Node) -> bool:
+        parts = [child for child in node.children if child.is_named]
+        for part in parts[1:]:
+            inner = part.named_children[0] if part.type == "redirected_statement" else part
+            if inner.type == "command" and re.match(r"(?:xargs|parallel|bash|sh|while)\b", source_of(inner)):
+                self.doubts.append(f"a pipe into {source_of(inner).split()[0]}")
+        if any(part.type == "while_statement" for part in parts):
+            self.doubts.append("a loop that reads from a pipe")
+        return [self._apart(part) for part in parts][-1]
+
+    def _apart(self, node: Node) -> bool:
+        """A subshell: what it sets and where it goes is gone afterwards."""
+        held = self.folder, dict(self.words.variables), list(self.stack), self.errexit
+        try:
+            return self.all(node.children) if node.type == "subshell" else self.walk(node)
+        except _Stop:
+            return True
+        finally:
+            self.folder, self.words.variables, self.stack, self.errexit = held
+
+    def _redirected(self, node: Node) -> bool:
+        body = node.child_by_field_name("body")
+        redirects = [child for child in node.children if child.type.endswith("_redirect")]
+        document = next((child for child in redirects if child.type == "heredoc_redirect"), None)
+        if body is None:
+            return True
+        if body.type == "command":
+            return self._command(body, redirects, document)
+        return self.walk(body)
+
+    # control -----------------------------------------------------------------------------------------------
+
+    def _condition(self, nodes: Sequence[Node]) -> bool:
+        held, self.errexit = self.errexit, False
+        status = self.all(nodes)
+        self.errexit = held
+        return status
+
+    def _if(self, node: Node) -> bool:
+        for branch in (node, *(child for child in node.children if child.type == "elif_clause")):
+            then = next((at for at, child in enumerate(branch.children) if child.type == "then"), 0)
+            if self._condition(branch.children[1:then]):
+                ends = ("elif_clause", "else_clause")
+                return self.all(child for child in branch.children[then + 1 :] if child.type not in ends)
+        otherwise = next((child for child in node.children if child.type == "else_clause"), None)
+        return self.all(otherwise.children) if otherwise is not None else True
+
+    def _for(self, node: Node) -> bool:
+        name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        if name is None or body is None:
+            return True
+        before = self.words.unknown
+        words = node.children_by_field_name("value")
+        values = [field for word in words for field in self.words.fields(word)]
+        if not words:
+            values = list(self.words.variables.get("@") or [])
+        if self.words.unknown > before:
+            self.doubts.append(f"a loop over {' '.join(map(source_of, words))[:60]}")
+        for value in values[:MOST_TURNS]:
+            self.words.variables[source_of(name)] = value
+            self.walk(body)
+        return True
+
+    def _while(self, node: Node) -> bool:
+        body = node.child_by_field_name("body")
+        until = node.children[0].type == "until"
+        conditions = [child for child in node.children[1:] if child is not body and child.type != "do_group"]
+        doubts = len(self.doubts)
+        if body is not None and self._condition(conditions) != until:
+            self.walk(body)
+            self.doubts.append("a loop with a condition")
+        elif len(self.doubts) > doubts:
+            self.doubts.append("a loop with a condition")
+        return True
+
+    def _case(self, node: Node) -> bool:
+        subject = node.child_by_field_name("value")
+        before = self.words.unknown
+        value = " ".join(self.words.fields(subject)) if subject is not None else ""
+        if self.words.unknown > before:
+            self.doubts.append("a case over something unknown")
+        for item in (child for child in node.children if child.type == "case_item"):
+            patterns = item.children_by_field_name("value")
+            texts = [source_of(pattern).strip("\"'") for pattern in patterns]
+            if any(fnmatch.fnmatchcase(value, text) for text in texts):
+                end = max(pattern.end_byte for pattern in patterns)
+                return self.all(child for child in item.children if child.start_byte >= end)
+        return True
+
+    def _test(self, node: Node) -> bool:
+        before = self.words.unknown
+        text = source_of(node)
+        verdict = None
+        inner = node.named_children[0] if node.named_children else None
+        if inner is not None and text.startswith("["):
+            verdict = self._verdict(inner)
+        if verdict is None or self.words.unknown > before:
+            self.doubts.append(f"the test {text[:60]}")
+            return True
+        return verdict
+
+    def _verdict(self, node: Node) -> bool | None:
+        if node.type == "parenthesized_expression":
+            return self._verdict(node.named_children[0])
+        if node.type == "unary_expression":
+            sign, operand = source_of(node.children[0]), node.named_children[-1]
+            if sign == "!":
+                inner = self._verdict(operand)
+                return None if inner is None else not inner
+            text = self._known(operand)
+            return {"-n": bool(text), "-z": not text}.get(sign)
+        if node.type != "binary_expression" or len(node.children) < 3:
+            return bool(self._known(node)) if node.type in ("string", "simple_expansion", "word", "number") else None
+        left, sign, right = self._known(node.children[0]), source_of(node.children[1]), self._known(node.children[2])
+        if sign in ("=", "=="):
+            return (
+                fnmatch.fnmatchcase(left, right) if source_of(node.parent or node).startswith("[[") else left == right
+            )
+        if sign == "!=":
+            return left != right
+        numbers = {"-eq": "==", "-ne": "!=", "-lt": "<", "-le": "<=", "-gt": ">", "-ge": ">="}
+        if sign in numbers and re.fullmatch(r"-?\d+", left) and re.fullmatch(r"-?\d+", right):
+            a, b = int(left), int(right)
+            return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[numbers[sign]]
+        return None
+
+    def _known(self, node: Node) -> str:
+        """A word of a test; a variable that was never set is empty here."""
+        text = source_of(node)
+        bare = re.fullmatch(r"\"?\$\{?(\w+)\}?\"?", text)
+        if bare and bare[1] not in self.words.variables:
+            return ""
+        return " ".join(self.words.fields(node))
+
+    # simple statements -------------------------------------------------------------------------------------
+
+    def _assign(self, node: Node) -> None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None:
+            return
+        before = self.words.unknown
+        given = self.words.value(value)
+        self.words.unknown = before  # it matters only where the variable is used
+        if name.type == "subscript":
+            self.words.variables[source_of(name).partition("[")[0]] = None
+            return
+        key = source_of(name)
+        if "+=" in source_of(node)[: len(key) + 2] and given is not None:
+            held = self.words.variables.get(key, "")
+            if isinstance(held, list) and isinstance(given, list):
+                given = [*held, *given]
+            elif isinstance(held, str) and isinstance(given, str):
+                given = held + given
+            else:
+                given = None
+        self.words.variables[key] = given
+
+    def _command(self, node: Node, redirects: Sequence[Node] = (), document: Node | None = None) -> bool:
+        before = self.words.unknown
+        env: list[tuple[str, str]] = []
+        argv: list[str] = []
+        for child in (*node.children, *_after(redirects)):
+            if child.type == "variable_assignment":
+                name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+                if name is not None:
+                    given = self.words.value(value)
+                    env.append((source_of(name), given if isinstance(given, str) else source_of(child)))
+            elif child.is_named and not child.type.endswith("_redirect"):
+                argv += self.words.fields(child)
+        if not argv:
+            return True
+        uncertain = self.words.unknown > before
+        self.words.unknown = before
+        return self._run(argv, env, node, document, uncertain)
+
+    def _run(
+        self, argv: list[str], env: list[tuple[str, str]], node: Node, document: Node | None, uncertain: bool
+    ) -> bool:
+        name = argv[0]
+        if name in self.functions:
+            return self._function(self.functions[name], argv[1:])
+        if name in ("cd", "pushd", "popd"):
+            return self._move(argv)
+        match name:
+            case "true" | ":":
+                return True
+            case "false":
+                return False
+            case "exit":
+                raise _Stop
+            case "return" | "break" | "continue" | "shift" | "read" | "alias" | "trap" | "getopts" | "mapfile":
+                self.doubts.append(f"the builtin {name}")
+                return True
+            case "set":
+                self.errexit = self.errexit or any(re.fullmatch(r"-[a-z]*e[a-z]*", word) for word in argv[1:])
+                return True
+            case "test" | "[":
+                self.doubts.append(f"the test {' '.join(argv)[:60]}")
+                return True
+            case "eval":
+                return self._deeper(" ".join(argv[1:]))
+            case "export":
+                return True
+        if name in ("xargs", "parallel"):
+            self.doubts.append(f"the program {name}")
+        if name in _INTERPRETERS and "-c" in argv:
+            at = argv.index("-c")
+            return self._deeper(argv[at + 1] if at + 1 < len(argv) else "", apart=True)
+        if document is not None and name in _INTERPRETERS:
+            return self._document(document)
+        found = self._add(argv, self.folder, env)
+        if found and uncertain:
+            self.doubts.append(f"a word of {source_of(node)[:80]}")
+        return True
+
+    def _add(self, argv: Sequence[str], folder: str, env: Sequence[tuple[str, str]]) -> bool:
+        call = call_of(argv, folder, env)
+        if call is None:
+            return False
+        if len(self.calls) >= MOST_CALLS:
+            self.doubts.append(f"more than {MOST_CALLS} calls")
+            raise _Stop
+        self.calls.append(call)
+        return True
+
+    def _deeper(self, text: str, *, apart: bool = False) -> bool:
+        """Text that is itself a script: ``eval``, ``bash -c``, a here-document for bash."""
+        if self.depth >= DEEPEST:
+            self.doubts.append("scripts within scripts")
+            return True
+        self.depth += 1
+        held = self.folder, dict(self.words.variables)
+        status = self.script(text)
+        if apart:
+            self.folder, self.words.variables = held
+        self.depth -= 1
+        return status
+
+    def _document(self, document: Node) -> bool:
+        start = next((source_of(child) for child in document.children if child.type == "heredoc_start"), "")
+        body = next((source_of(child) for child in document.children if child.type == "heredoc_body"), "")
+        if "$" in body and not start.startswith(("'", '"', "\\")):
+            self.doubts.append("a here-document with variables")
+        return self._deeper(body, apart=True)
+
+    def _function(self, node: Node, arguments: list[str]) -> bool:
+        body = node.child_by_field_name("body")
+        if body is None or self.depth >= DEEPEST:
+            self.doubts.append("functions that call one another")
+            return True
+        held = {key: self.words.variables.get(key) for key in ("@", *map(str, range(1, 10)))}
+        self.words.variables.update({str(n): arguments[n - 1] if n <= len(arguments) else "" for n in range(1, 10)})
+        self.words.variables["@"] = arguments
+        self.depth += 1
+        status = self.walk(body)
+        self.depth -= 1
+        for key, value in held.items():
+            if value is None:
+                self.words.variables.pop(key, None)
+            else:
+                self.words.variables[key] = value
+        return status
+
+    def _move(self, argv: Sequence[str]) -> bool:
+        if argv[0] == "popd":
+            self.folder = self.stack.pop() if self.stack else self.folder
+            return True
+        target = next((word for word in argv[1:] if not word.startswith("-") or word == "-"), "~")
+        if argv[0] == "pushd":
+            self.stack.append(self.folder)
+        before = self.folder
+        if target == "-":
+            self.folder = self.previous
+        elif target.startswith(("~", "$")):
+            self.folder = f"?{target}"
+        else:
+            joined = posixpath.normpath(posixpath.join(self.folder, target))
+            self.folder = "" if joined == "." else joined
+        self.previous = before
+        return True
+
+
+def _after(redirects: Iterable[Node]) -> list[Node]:
+    """Words behind a redirection's own target, which the grammar hangs below it."""
+    found: list[Node] = []
+    for redirect in redirects:
+        named = [child for child in redirect.children if child.is_named and child.type != "file_descriptor"]
+        if redirect.type == "file_redirect":
+            found += named[1:]
+        elif redirect.type == "heredoc_redirect":
+            found += [child for child in named if child.type in ("word", "number", "string", "raw_string")]
+    return found
