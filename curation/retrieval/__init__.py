@@ -11,7 +11,7 @@ and a :class:`Setting`, whose defaults are ML-Bench's. Out: :class:`Segment` wit
     indexes.get("dgl").top("train a GCN on citeseer")
 """
 
-from .corpus import Corpus, Files, TextFile, ordered_paths, text_files
+from .corpus import Corpus, TextFile, ordered_paths, text_files
 from .index import ML_BENCH, Index, Segment, Setting
 from .indexes import Indexes
 from .sentences import Sentence, split_sentences
@@ -19,7 +19,6 @@ from .sentences import Sentence, split_sentences
 __all__ = [
     "ML_BENCH",
     "Corpus",
-    "Files",
     "Index",
     "Indexes",
     "Segment",

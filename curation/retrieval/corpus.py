@@ -9,25 +9,18 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["Corpus", "Files", "TextFile", "ordered_paths", "text_files"]
+if TYPE_CHECKING:
+    from ..flags.report import SourceFiles
 
-
-class Files(Protocol):
-    """The files of a repository at one commit."""
-
-    def paths(self) -> Sequence[str]:
-        """Every path, ``/``-separated and relative to the repository's root."""
-
-    def read(self, path: str) -> bytes | None:
-        """The bytes of one file; None where its content is missing (a partial mirror)."""
+__all__ = ["Corpus", "TextFile", "ordered_paths", "text_files"]
 
 
 @runtime_checkable
-class _FilesWithLinks(Protocol):
+class _KnowsLinks(Protocol):
     def is_symlink(self, path: str) -> bool:
         """Whether ``path`` is a symbolic link."""
 
@@ -55,17 +48,17 @@ _DOCUMENTS = frozenset({".md", ".markdown", ".mdx", ".rst", ".txt", ".ipynb"})
 _CODE = frozenset({".py", ".sh", ".bash"})
 
 
-def ordered_paths(files: Files, corpus: Corpus = Corpus.EVERYTHING) -> list[str]:
+def ordered_paths(files: SourceFiles, corpus: Corpus = Corpus.EVERYTHING) -> list[str]:
     """The corpus's paths: README files first (any name that holds the word), then by the bytes of the path.
 
     Symbolic links are left out: what they point to is read under its own name.
     """
-    links = files.is_symlink if isinstance(files, _FilesWithLinks) else lambda path: False
+    links = files.is_symlink if isinstance(files, _KnowsLinks) else lambda path: False
     chosen = (path for path in files.paths() if _belongs(path, corpus) and not links(path))
     return sorted(chosen, key=lambda path: (not _is_readme(path), os.fsencode(path)))
 
 
-def text_files(files: Files, corpus: Corpus = Corpus.EVERYTHING) -> Iterator[TextFile]:
+def text_files(files: SourceFiles, corpus: Corpus = Corpus.EVERYTHING) -> Iterator[TextFile]:
     """Read the corpus lazily, in order. What is not UTF-8 is no text file and is passed over."""
     for path in ordered_paths(files, corpus):
         content = files.read(path)

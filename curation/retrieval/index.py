@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ...core.errors import BenchwrightError, require_extra
-from .corpus import Corpus, Files, TextFile, text_files
+from .corpus import Corpus, TextFile, text_files
 from .sentences import Sentence, split_sentences
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from ..flags.report import SourceFiles
 
 __all__ = ["ML_BENCH", "Index", "Segment", "Setting"]
 
@@ -90,7 +92,7 @@ class Index:
         self._windows = _Windows(sentences, setting)
 
     @classmethod
-    def build(cls, files: Files, setting: Setting = ML_BENCH) -> Self:
+    def build(cls, files: SourceFiles, setting: Setting = ML_BENCH) -> Self:
         """Index the files of a repository; no more of them are read than the sentences asked for need."""
         return cls.of_texts(text_files(files, setting.corpus), setting)
 
@@ -129,7 +131,7 @@ class Index:
     def top(self, query: str, k: int = 1) -> list[Segment]:
         """The ``k`` best windows, best first; fewer if the text has fewer.
 
-        Among windows of equal score the choice is that of ``BM25Okapi.get_top_n``.
+        Among windows of equal score the choice is that of ``BM25Okapi.get_top_n``, hence numpy's sort on this machine.
         """
         if k < 1:
             raise BenchwrightError(f"{k} windows were asked for; ask for at least 1", where="retrieval")

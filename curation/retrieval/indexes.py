@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from ...core.errors import BenchwrightError
-from .corpus import Files
 from .index import ML_BENCH, Index, Setting
+
+if TYPE_CHECKING:
+    from ..flags.report import SourceFiles
 
 __all__ = ["Indexes"]
 
@@ -20,7 +23,7 @@ class Indexes:
     ``held`` indexes are in memory at a time: rows sorted by repository need one.
     """
 
-    def __init__(self, open_files: Callable[[str], AbstractContextManager[Files]], held: int = 4) -> None:
+    def __init__(self, open_files: Callable[[str], AbstractContextManager[SourceFiles]], held: int = 4) -> None:
         if held < 1:
             raise BenchwrightError(f"{held} indexes are to be held; hold at least 1", where="retrieval")
         self._open = open_files

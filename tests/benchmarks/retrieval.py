@@ -27,14 +27,15 @@ from pathlib import Path
 from rank_bm25 import BM25Okapi
 
 from benchwright.core.models import Repository
+from benchwright.curation.flags.report import SourceFiles
 from benchwright.curation.presets import preset_repositories
-from benchwright.curation.retrieval import Files, Indexes, split_sentences, text_files
+from benchwright.curation.retrieval import Indexes, split_sentences, text_files
 from benchwright.curation.source import open_tree
 
 TARGET, MEMORY = 50, 1_000_000_000
 Row = tuple[str, str]
 """A repository's name and an instruction."""
-Opener = Callable[[str], AbstractContextManager[Files]]
+Opener = Callable[[str], AbstractContextManager[SourceFiles]]
 
 
 class MadeUp:
@@ -102,7 +103,7 @@ def nltk_splitter() -> Callable[[str], list[str]]:
     return partial(tokenizer.tokenize)
 
 
-def whole_text(files: Files) -> str:
+def whole_text(files: SourceFiles) -> str:
     return "".join(f"\n=== {path} ===\n{text}\n" for path, text in text_files(files) if text is not None)
 
 
