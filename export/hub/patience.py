@@ -6,13 +6,14 @@ every conversation with the Hub goes through :func:`patiently`.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...core.errors import BenchwrightError, InfrastructureError, PrerequisiteError
@@ -28,6 +29,8 @@ CONFLICTS = frozenset({409, 412})
 ATTEMPTS = 7
 LONGEST_WAIT_S = 330.0
 """The Hub counts requests in windows of five minutes; a hint beyond that is left to the user."""
+_SECRETS: set[str] = set()
+"""Tokens that requests of this process were sent with; short-lived ones stand nowhere else."""
 
 
 def patiently(what: str, call: Callable[[], T], say: Say, again_on: Collection[int] = TRANSIENT) -> T:
@@ -70,7 +73,7 @@ def settle_for_waiting(error: BaseException, attempt: int, again_on: Collection[
 
 def hinted_wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers) or ``Retry-After`` (RFC 9110) ask for."""
-    from huggingface_hub.utils import parse_ratelimit_headers
+    from huggingface_hub.utils._http import parse_ratelimit_headers
 
     limit = parse_ratelimit_headers(headers)
     if limit is not None and limit.remaining == 0:
@@ -95,7 +98,7 @@ def token_in_use() -> str | None:
     from huggingface_hub.errors import OIDCError
 
     try:
-        return get_token()
+        token = get_token()
     except OIDCError as error:
         raise PrerequisiteError(
             f"no short-lived token: {error}",
@@ -103,13 +106,17 @@ def token_in_use() -> str | None:
             remedy="let the job mint identity tokens (in GitHub Actions: permissions: id-token: write), "
             "or set HF_OIDC_ID_TOKEN",
         ) from None
+    if token:
+        _SECRETS.add(token)
+    return token
 
 
 def redacted(text: str) -> str:
-    """``text`` without the tokens this process knows."""
+    """``text`` without the tokens this process knows or has used."""
     from huggingface_hub import constants
 
     known = {os.environ.get(name, "") for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_ID_TOKEN")}
+    known |= _SECRETS
     try:
         with open(constants.HF_TOKEN_PATH, encoding="utf-8") as file:
             known.add(file.read())
@@ -118,6 +125,11 @@ def redacted(text: str) -> str:
     for secret in {item.strip() for item in known} - {""}:
         text = text.replace(secret, "[token]")
     return text
+
+
+def _http_client() -> Any:
+    """The client library's own HTTP client, which it exports under this one name across major versions."""
+    return importlib.import_module("huggingface_hub.utils").httpx
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:
@@ -130,8 +142,7 @@ def _chain(error: BaseException | None) -> list[BaseException]:
 
 def _answer(error: BaseException) -> tuple[int | None, Mapping[str, str]]:
     """Status and headers of the Hub's answer that ``error`` stems from; None where there was no answer."""
-    from huggingface_hub.utils import httpx
-
+    httpx = _http_client()
     for link in _chain(error):
         response = getattr(link, "response", None)
         if isinstance(link, httpx.HTTPError) and isinstance(response, httpx.Response):
@@ -140,8 +151,7 @@ def _answer(error: BaseException) -> tuple[int | None, Mapping[str, str]]:
 
 
 def _connection_failed(error: BaseException) -> bool:
-    from huggingface_hub.utils import httpx
-
+    httpx = _http_client()
     # an answer that breaks off, or a proxy's page instead of JSON, is trouble of the same kind
     passing = (httpx.TransportError, ConnectionError, TimeoutError, json.JSONDecodeError)
     return any(isinstance(link, passing) for link in _chain(error))
@@ -156,9 +166,10 @@ def _explained(what: str, error: Exception) -> BenchwrightError:
     status, headers = _answer(error)
     where = _address(error)
     if status is None and not _connection_failed(error):
-        if isinstance(error, OSError):
-            return InfrastructureError(f"{what}: {redacted(error.strerror or str(error))}")
-        return InfrastructureError(f"{what}: {type(error).__name__}: {redacted(str(error))[:500]}")
+        said = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
+        return InfrastructureError(
+            f"{what}: {redacted(said)[:500]}", remedy="if that can be mended, run the same command again: it continues"
+        )
     if status is None or status in TRANSIENT:
         hint = hinted_wait(headers)
         when = f"in {hint:.0f} s" if hint and hint > LONGEST_WAIT_S else "later"
@@ -167,8 +178,8 @@ def _explained(what: str, error: Exception) -> BenchwrightError:
             where=where,
             remedy=f"run the same command again {when}: it continues where it stood",
         )
-    said = str(error) if isinstance(error, ValueError) else getattr(error, "server_message", None)
-    said = redacted(str(said or headers.get("X-Error-Message", ""))).strip()
+    given = str(error) if isinstance(error, ValueError) else getattr(error, "server_message", None)
+    said = redacted(str(given or headers.get("X-Error-Message", ""))).strip()
     message = f"{what}: the Hub answered {status}" + (f": {said[:500]}" if said else "")
     if status in (401, 403):
         return PrerequisiteError(

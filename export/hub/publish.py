@@ -7,6 +7,7 @@ The receipt is written after each step, but the Hub's own state decides what is 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from ...core import toolkit_version
 from ...core.errors import BenchwrightError
 from ...core.progress import Reporter
 from ...core.workspace import Workspace
-from .client import Hub, Settings
+from .client import Difference, Hub, Settings
 from .folder import ReleaseFolder, read_release
 from .locking import publishing
 from .plan import Plan, make_plan
@@ -60,6 +61,7 @@ def hub_of(workspace: Workspace, reporter: Reporter) -> Hub:
     """
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils._validators import validate_repo_id
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     repository = workspace.config.hub.repository
     where = f"{workspace.config_path} [hub] repository"
@@ -71,6 +73,8 @@ def hub_of(workspace: Workspace, reporter: Reporter) -> Hub:
         raise BenchwrightError(str(error), where=where) from error
     if "/" not in repository:
         raise BenchwrightError(f"{repository!r} has no owner", where=where, remedy='repository = "owner/name"')
+    if reporter.quiet or not sys.stderr.isatty():
+        disable_progress_bars()
     return Hub(repository, reporter.say)
 
 
@@ -158,7 +162,7 @@ class _Publication:
         """Make the dataset, and close it where it is to be closed; it is opened only when all is checked."""
         hub, after = self.hub, self.plan.after
         found = hub.ensure("making the dataset", hub.settings, lambda: hub.create(private=True))
-        self._apply(replace(after, private=after.private or found.private))
+        self._apply(replace(after, private=after.private or found.private, gated=after.gated or found.gated))
 
     def _apply(self, wanted: Settings) -> None:
         def as_wanted() -> Settings | None:
@@ -212,15 +216,16 @@ class _Publication:
 
     def _upload(self, revision: str) -> str:
         """Bring the pull request to the release's content in one commit; give the commit."""
-        head = ""
+        head, missing = "", Difference((), (), ())
 
         def complete() -> str | None:
-            nonlocal head
+            nonlocal head, missing
             head = self.hub.head(revision)
-            return None if self.hub.difference(head, self.release) else head
+            missing = self.hub.difference(head, self.release)
+            return None if missing else head
 
         def commit() -> None:
-            self.hub.commit(self.release, self.hub.difference(head, self.release), revision, head)
+            self.hub.commit(self.release, missing, revision, head)
 
         return self.hub.ensure("uploading the release", complete, commit)
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,10 @@ def _environment(home: Path) -> dict[str, str]:
 SAID = "say: "
 
 
+class UnloadableError(BenchwrightError):
+    """What the Hub serves is complete and can still not be loaded."""
+
+
 def main() -> None:
     """Do one job; the answer holds ``splits`` and ``problems``, or ``error`` where the Hub could not be read."""
     job = json.loads(sys.stdin.read())
@@ -137,7 +142,11 @@ def _compare_all(job: dict[str, Any]) -> dict[str, Any]:
         problems.append(f"the configurations are {', '.join(configs)}, built were {', '.join(wanted)}")
     splits = []
     for config in (name for name in wanted if name in configs):
-        loaded = patiently(f"loading {config}", lambda c=config: _load(repository, c, commit), _say)  # type: ignore[misc]
+        try:
+            loaded = patiently(f"loading {config}", partial(_load, repository, config, commit), _say)
+        except UnloadableError as error:
+            problems.append(error.message)
+            continue
         if sorted(loaded) != sorted(wanted[config]):
             problems.append(f"the splits of {config} are {', '.join(loaded)}, built were {', '.join(wanted[config])}")
         for split in (name for name in wanted[config] if name in loaded):
@@ -155,11 +164,11 @@ def _load(repository: str, config: str, commit: str) -> Any:
     try:
         return datasets.load_dataset(repository, config, revision=commit)
     except NonMatchingSplitsSizesError as error:
-        raise BenchwrightError(f"the card's numbers of rows are not those of the files: {error}") from error
+        raise UnloadableError(f"{config}: the card's numbers of rows are not those of the files: {error}") from error
     except DatasetGenerationError as error:
         if isinstance(error.__cause__, OSError):
             raise  # the network: patience decides
-        raise BenchwrightError(f"{config} cannot be loaded: {error.__cause__ or error}") from error
+        raise UnloadableError(f"{config} cannot be loaded: {error.__cause__ or error}") from error
 
 
 def _differences(where: str, loaded: pa.Table, paths: list[Path]) -> list[str]:
