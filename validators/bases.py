@@ -34,7 +34,11 @@ TOOLS = """
     setsid sha256sum shuf sleep sort split stat stdbuf tac tail tar tee test timeout touch tr true truncate tty uname
     uniq unlink unxz unzip wc wget which whoami xargs xz yes zcat
 """.split()  # noqa: SIM905 - a list of eighty names is read as words
-LIBRARIES = ("libgcc_s.so.1", "libgomp.so.1", "libstdc++.so.6", "libz.so.1")  # what wheels expect of a system
+# what manylinux wheels may expect of a system (PEP 600's list, without those of a desktop), and OpenMP
+LIBRARIES = (
+    "libdl.so.2", "libexpat.so.1", "libgcc_s.so.1", "libgomp.so.1", "libm.so.6", "libnsl.so.1", "libpthread.so.0",
+    "libresolv.so.2", "librt.so.1", "libstdc++.so.6", "libutil.so.1", "libz.so.1",
+)  # fmt: skip
 LEFT_OUT = (
     "test", "tests", "idlelib", "turtledemo", "tkinter", "lib2to3", "ensurepip", "config-*", "site-packages",
     "dist-packages",
