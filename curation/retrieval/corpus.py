@@ -7,7 +7,6 @@ file stands a line ``=== path ===``, as there; the path is the repository's own,
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Iterator
 from enum import StrEnum
@@ -55,7 +54,7 @@ def ordered_paths(files: SourceFiles, corpus: Corpus = Corpus.EVERYTHING) -> lis
     """
     links = files.is_symlink if isinstance(files, _KnowsLinks) else lambda path: False
     chosen = (path for path in files.paths() if _belongs(path, corpus) and not links(path))
-    return sorted(chosen, key=lambda path: (not _is_readme(path), os.fsencode(path)))
+    return sorted(chosen, key=lambda path: (not _is_readme(path), path.encode("utf-8", "surrogateescape")))
 
 
 def text_files(files: SourceFiles, corpus: Corpus = Corpus.EVERYTHING) -> Iterator[TextFile]:

@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ...core.errors import BenchwrightError, require_extra
 from .corpus import Corpus, TextFile, text_files
@@ -136,7 +136,8 @@ class Index:
         if k < 1:
             raise BenchwrightError(f"{k} windows were asked for; ask for at least 1", where="retrieval")
         scores = self.scores(query)
-        return [self._segment(int(window), float(scores[window])) for window in _best(scores, k)]
+        best = scores.argsort()[::-1][:k]
+        return [self._segment(window, float(scores[window])) for window in best.tolist()]
 
     def _segment(self, window: int, score: float) -> Segment:
         start = window * self.setting.stride
@@ -165,16 +166,11 @@ def _pieces(
         if text is None:
             missing.append(path)
             continue
-        piece = f"\n=== {path} ===\n{text}\n"
+        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # so that a segment can be stored
+        piece = f"\n=== {shown} ===\n{text}\n"
         places.append(_Place(position, path))
         position += len(piece)
         yield piece
-
-
-def _best(scores: NDArray[np.float64], k: int) -> Any:
-    import numpy as np
-
-    return np.argsort(scores)[::-1][:k]
 
 
 class _Windows:

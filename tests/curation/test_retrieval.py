@@ -77,6 +77,12 @@ def test_what_is_not_utf_8_is_passed_over_and_line_ends_are_made_equal() -> None
     assert Index.build(files).sentences == ["\n=== b.txt ===\nOne\nline.", "And\nmore."]
 
 
+def test_a_name_that_is_not_utf_8_gives_a_segment_that_can_be_stored() -> None:
+    (found,) = Index.build(Repository({"caf\udce9.txt": b"Strong coffee."})).top("coffee.")
+    assert found.paths == ("caf\udce9.txt",)
+    assert found.text.encode() == "=== caf\N{REPLACEMENT CHARACTER}.txt === Strong coffee.".encode()
+
+
 def test_a_file_whose_content_is_missing_is_named() -> None:
     index = Index.build(Repository({"README.md": b"Here it is.", "weights.txt": None}))
     assert index.missing == ("weights.txt",)
