@@ -275,7 +275,7 @@ class ArgparseBinder:
         behind_unknown = {word for words in self.binding.unknown.values() for word in words}
         for word in words:
             self.binding.extras.append(word)
-            if word not in behind_unknown and word != "--":
+            if word not in behind_unknown:
                 kind = "ok_unknown" if self.report.accepts_unknown else "extra_positional"
                 self.problem(kind, word, None, "the program takes no such word")
 
