@@ -12,7 +12,7 @@ __all__ = ["NAMES", "make_repositories", "url_of"]
 
 NAMES = ("pocket-classifier", "tallybox")
 AUTHOR = git.Actor("The benchwright authors", "demo@benchwright.example")
-DATE = "2026-01-05T12:00:00+00:00"
+DATE = "2026-01-05T12:00:00"
 
 
 def url_of(name: str) -> str:

@@ -25,6 +25,7 @@ __all__ = ["Demo", "Step", "run_demo"]
 FIRST_PORT = 8080
 PORTS = 50
 TIMEOUT_S = 10
+TITLE = "benchwright demo"
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,9 @@ class _Walk:
         from ...curation import curate
 
         with self._stage("curation") as said:
-            curate(self.workspace, (), 1, self.mirrors, self.reporter)
+            for done in curate(self.workspace, mirrors=self.mirrors, reporter=self.reporter):
+                if done.error:
+                    raise done.error
             with self.workspace.open_store() as store:
                 candidates = list(store.candidates())
             self.demo.candidates = dict(sorted(Counter(c.repository.name for c in candidates).items()))
@@ -148,7 +151,7 @@ class _Walk:
             running = server.up(self.workspace, self._port(), self.reporter)
             try:
                 people = annotators(running, self.workspace.private_dir / "label-studio")
-                project = push(self.workspace, server=running, reporter=self.reporter).project
+                project = push(self.workspace, title=TITLE, server=running, reporter=self.reporter).project
                 done = [submit(account, project, candidates, i > 0) for i, account in enumerate(people)]
                 pulled = pull(self.workspace, server=running, reporter=self.reporter)
             finally:
