@@ -74,6 +74,8 @@ def _fetch_into(git_dir: Path, url: str, commit: str) -> None:
         # a server that gives named refs only: take these and see whether the pin is among their history
         everything = "+refs/*:refs/source/*"
         run_git(git_dir, [*partial, *fetch, "--", url, everything], protocols=protocols, timeout_s=FETCH_TIMEOUT_S)
+    # what was left out stays left out: without the promise in the configuration git never fetches on its own
+    (git_dir / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n", "utf-8")
     found = run_git(git_dir, ["rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}"]).decode().strip()
     if found != commit:
         raise GitFailedError(f"{commit} is not a commit but names {found}", stderr="not a commit")
