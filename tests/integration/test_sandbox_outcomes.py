@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from benchwright.core.errors import PrerequisiteError
 from benchwright.core.models import Limits, Outcome, OutcomeKind
 from benchwright.validators.environments import open_system

@@ -175,14 +175,24 @@ class DockerSandbox:
         finally:
             try:
                 if exceeded or late:
-                    self._kill(container)
-                    _exhaust(socket)
+                    self._cut_short(container, socket)
             finally:
                 attached.close()
         seen = observe(report.decode("utf-8", "replace"), keeper, time.monotonic() - began, output_exceeded=exceeded)
         if not seen.finished and not exceeded:
             seen = self._unfinished(container, seen, late and deadline.started)
         return seen
+
+    def _cut_short(self, container: str, socket: Any) -> None:
+        """Kill the container and read what it still sends: the engine answers neither while its stream is not read."""
+        killing = threading.Thread(target=self._kill, args=(container,))
+        killing.start()
+        deadline = Deadline(OVERTIME_S)
+        with suppress(OSError):
+            socket.settimeout(deadline.left())
+            while socket.recv(1 << 16):
+                socket.settimeout(deadline.left())
+        killing.join()
 
     def _unfinished(self, container: str, seen: Observation, late: bool) -> Observation:
         """The launcher did not end its report: the engine's own record of the container says why."""
@@ -231,15 +241,6 @@ def _tree_bytes(tree: Path) -> int:
     """What the copy of the tree in the work area takes; it is charged to the container's memory."""
     page = 4096
     return sum(-(-path.lstat().st_size // page) * page for path in tree.rglob("*"))
-
-
-def _exhaust(socket: Any) -> None:
-    """Read what a killed container still sends: an engine whose client has gone in mid-flood takes a minute to notice."""
-    deadline = Deadline(OVERTIME_S)
-    with suppress(OSError):
-        socket.settimeout(deadline.left())
-        while socket.recv(1 << 16):
-            socket.settimeout(deadline.left())
 
 
 def _frames(socket: Any, deadline: Deadline) -> Iterator[tuple[int, bytes]]:
