@@ -9,6 +9,18 @@ in), then ``pushing.py`` and ``pulling.py``.
 from .accounts import Account
 from .client import Server
 from .pulling import PullReport, pull
-from .pushing import PushReport, push
+from .pushing import PushReport, Selection, push
+from .team import TeamReport, push_to, share_of
 
-__all__ = ["Account", "PullReport", "PushReport", "Server", "pull", "push"]
+__all__ = [
+    "Account",
+    "PullReport",
+    "PushReport",
+    "Selection",
+    "Server",
+    "TeamReport",
+    "pull",
+    "push",
+    "push_to",
+    "share_of",
+]

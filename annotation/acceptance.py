@@ -18,6 +18,7 @@ from ..core.tasks import TaskFolder, load_tasks, next_example_id, read_evidence,
 from ..core.workspace import Workspace
 from . import archive
 from .arguments import parse_arguments
+from .assignment import all_assignments, gold_pairs, overlap_of
 from .interface import fields_of
 from .projects import ADJUDICATION
 
@@ -68,15 +69,14 @@ class Decision:
 
 def accept(workspace: Workspace, store: Store) -> Acceptance:
     """Write every accepted task that is not yet written as it should be; the caller holds the workspace's lock."""
-    from .assignment import overlap_of
-
     result = Acceptance()
     candidates = {candidate.id: candidate for candidate in store.candidates()}
     tasks = load_tasks(workspace)
+    assignments = all_assignments(workspace)
     for candidate_id, judged in sorted(judgements(workspace).items()):
         candidate = candidates.get(candidate_id)
         there = next((item for item in tasks if item.task.candidate_id == candidate_id), None)
-        decision = decide(judged, candidate, overlap_of(workspace, candidate_id))
+        decision = decide(judged, candidate, overlap_of(assignments, candidate_id))
         if decision.kind == "accepted":
             assert candidate is not None
             assert decision.annotation is not None
@@ -115,12 +115,14 @@ def _note(result: Acceptance, candidate_id: str, decision: Decision) -> None:
 def judgements(workspace: Workspace) -> dict[str, list[Annotation]]:
     """Candidate id -> the newest annotation of each annotator, skipped ones left out, in the order of pseudonyms.
 
-    An adjudication counts as that of one more annotator; it is recognised by its project's name.
+    An adjudication counts as that of one more annotator; it is recognised by its project's name. Judgements of gold
+    measure the annotator and are left out.
     """
+    gold = gold_pairs(all_assignments(workspace))
     newest: dict[tuple[str, str, bool], Annotation] = {}
     for project in archive.projects(workspace):
         for annotation in archive.latest(archive.read(workspace, project)).values():
-            if annotation.skipped:
+            if annotation.skipped or (annotation.candidate_id, annotation.annotator) in gold:
                 continue
             key = (annotation.candidate_id, annotation.annotator, project.endswith(ADJUDICATION))
             if key not in newest or newest[key].updated_at <= annotation.updated_at:

@@ -166,10 +166,11 @@ class Client:
     def delete_task(self, task: int) -> None:
         self.request("removing a task", "DELETE", f"api/tasks/{task}")
 
-    def replace_predictions(self, task: int, prediction: Mapping[str, Any]) -> None:
-        """Make ``prediction`` the only one of ``task``."""
+    def replace_predictions(self, task: int, predictions: Sequence[Mapping[str, Any]]) -> None:
+        """Make ``predictions`` the only ones of ``task``."""
         old = self.request("reading predictions", "GET", "api/predictions", params={"task": task})
-        self.request("storing a prediction", "POST", "api/predictions", body={**prediction, "task": task})
+        for item in predictions:
+            self.request("storing a prediction", "POST", "api/predictions", body={**item, "task": task})
         for item in old:
             self.request("removing a prediction", "DELETE", f"api/predictions/{item['id']}")
 

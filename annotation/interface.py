@@ -32,13 +32,20 @@ TEXTS = ("out_instruction", "out_arguments", "out_script", "out_prefix_code", "o
 SINGLE = ("out_scope", "out_type", "out_verdict")
 MULTIPLE = ("out_flags",)
 FIXED_CHOICES = {"out_type": get_args(TaskType), "out_verdict": get_args(Verdict)}
+COLLAPSE = '<Collapse accordion="false" bordered="true">'
+ANSWERS = """
+        <Panel value="What the annotators said" open="true">
+          <View className="bw-scroll"><HyperText name="answers" value="$answers_html" inline="true" \
+selectionEnabled="false"/></View>
+        </Panel>"""
 CONTEXT_LIMIT = 40_000
 """Characters of repository code shown; a longer one says how much is left out."""
 
 
-def configuration() -> str:
-    """Label Studio's labeling configuration of our projects."""
-    return (files(__package__) / "interface.xml").read_text("utf-8")
+def configuration(adjudication: bool = False) -> str:
+    """Label Studio's labeling configuration of our projects; one for ``adjudication`` also shows the answers given."""
+    text = (files(__package__) / "interface.xml").read_text("utf-8")
+    return text.replace(COLLAPSE, COLLAPSE + ANSWERS) if adjudication else text
 
 
 def guidelines_html() -> str:

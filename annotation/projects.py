@@ -73,15 +73,16 @@ def ensure_project(client: Client, workspace: Workspace, title: str, slug: str |
         BenchwrightError: it is there, but its labeling configuration lacks a control we read.
     """
     slug = slug or slug_of(title)
+    ours = configuration(adjudication=slug.endswith(ADJUDICATION))
     project = find_projects(client, workspace).get(slug)
     if project is None:
-        check_configuration(configuration(), "interface.xml")
+        check_configuration(ours, "interface.xml")
         try:
             client.create_project(
                 title=title,
                 description=f"Candidates of the benchmark {workspace.config.name}. "
                 f"[benchwright {_benchmark(workspace)} {slug}]",
-                label_config=configuration(),
+                label_config=ours,
                 expert_instruction=guidelines_html(),
                 show_instruction=True,
                 show_skip_button=True,
@@ -93,7 +94,7 @@ def ensure_project(client: Client, workspace: Workspace, title: str, slug: str |
                 raise
         return find_projects(client, workspace)[slug]
     settings = client.project(project.id)
-    if settings["label_config"] != configuration():
+    if settings["label_config"] != ours:
         check_configuration(settings["label_config"], f"{client.url}/projects/{project.id}")
     return project
 

@@ -31,7 +31,7 @@ from .interface import prefill, result_for, task_data
 from .projects import Project, ensure_project
 from .server import connect
 
-__all__ = ["Item", "PushReport", "item_of", "last_outcomes", "push", "push_items", "select"]
+__all__ = ["Item", "PushReport", "Selection", "item_of", "last_outcomes", "only_one", "push", "push_items", "select"]
 
 CHUNK = 200
 """Tasks in one import: small enough for SQLite, and little is looked up again after a doubtful answer."""
@@ -44,18 +44,27 @@ LISTED = "id,data,total_annotations,cancelled_annotations"
 
 
 @dataclass(frozen=True)
+class Selection:
+    """Which of the store's candidates: of these repositories (all if none is named), the best ones."""
+
+    repositories: tuple[str, ...] = ()
+    limit: int | None = None
+    min_score: float | None = None
+
+
+@dataclass(frozen=True)
 class Item:
-    """One task to have on the server: ``data`` (with candidate_id, candidate_digest, shown) and its prediction."""
+    """One task to have on the server: ``data`` (with candidate_id, candidate_digest, shown) and what is prefilled."""
 
     data: dict[str, Any]
-    prediction: dict[str, Any]
+    predictions: tuple[dict[str, Any], ...]
 
     @property
     def key(self) -> str:
         return str(self.data["candidate_id"])
 
     def as_task(self) -> dict[str, Any]:
-        return {"data": self.data, "predictions": [self.prediction]}
+        return {"data": self.data, "predictions": list(self.predictions)}
 
 
 @dataclass
@@ -84,16 +93,13 @@ class PushReport:
 
 def push(
     workspace: Workspace,
-    candidates: Iterable[Candidate] | None = None,
+    candidates: Iterable[Candidate] | Selection | None = None,
     *,
-    repositories: Sequence[str] = (),
-    limit: int | None = None,
-    min_score: float | None = None,
     title: str | None = None,
     server: Server | None = None,
     reporter: Reporter | None = None,
 ) -> PushReport:
-    """Have ``candidates`` (else those of the store that the other options select) in one project on the server.
+    """Have ``candidates`` (None: all of the store) in one project on the server.
 
     ``title`` None: the benchmark's name.
 
@@ -102,28 +108,30 @@ def push(
         InfrastructureError: the server stays away; what was pushed stays, and the same command goes on from there.
     """
     client = (server or connect(workspace)).client()
-    with workspace.open_store() as store, _only_one(workspace):
-        chosen = list(candidates) if candidates is not None else select(store, repositories, limit, min_score)
+    with workspace.open_store() as store, only_one(workspace):
+        chosen = select(store, candidates)
         outcomes = last_outcomes(workspace)
         project = ensure_project(client, workspace, title or workspace.config.name)
         items = [item_of(candidate, outcomes.get(candidate.id)) for candidate in chosen]
         return push_items(workspace, client, store, project, items, reporter or Reporter(quiet=True))
 
 
-def select(
-    store: Store, repositories: Sequence[str] = (), limit: int | None = None, min_score: float | None = None
-) -> list[Candidate]:
-    """The store's candidates of these repositories (all if none is named), best first.
+def select(store: Store, wanted: Iterable[Candidate] | Selection | None) -> list[Candidate]:
+    """The candidates given, or the store's that the selection names, best first.
 
     Raises:
         BenchwrightError: there are none.
     """
-    found = [c for c in store.candidates(repositories) if min_score is None or c.score >= min_score]
+    if wanted is not None and not isinstance(wanted, Selection):
+        return list(wanted)
+    chosen = wanted or Selection()
+    least = chosen.min_score
+    found = [c for c in store.candidates(chosen.repositories) if least is None or c.score >= least]
     if not found:
         raise BenchwrightError(
             "there are no candidates to push", remedy="benchwright curate, then benchwright candidates list"
         )
-    return sorted(found, key=lambda candidate: -candidate.score)[:limit]
+    return sorted(found, key=lambda candidate: -candidate.score)[: chosen.limit]
 
 
 def last_outcomes(workspace: Workspace) -> dict[str, Outcome]:
@@ -153,7 +161,7 @@ def item_of(candidate: Candidate, outcome: Outcome | None = None) -> Item:
         "score": candidate.score,
         "model_version": f"benchwright {toolkit_version()}",
     }
-    return Item(task_data(candidate, outcome), prediction)
+    return Item(task_data(candidate, outcome), (prediction,))
 
 
 def push_items(
@@ -250,7 +258,7 @@ def _update(client: Client, task: Mapping[str, Any], item: Item) -> None:
     history = list(old.get("shown_before", ()))
     if old.get("candidate_digest") != item.data["candidate_digest"]:
         history.append([old.get("candidate_digest"), datetime.now(UTC).isoformat()])
-    client.replace_predictions(task["id"], item.prediction)
+    client.replace_predictions(task["id"], item.predictions)
     client.update_task(task["id"], {**item.data, "shown_before": history} if history else item.data)
 
 
@@ -262,7 +270,12 @@ def _record(
 
 
 @contextmanager
-def _only_one(workspace: Workspace) -> Iterator[None]:
+def only_one(workspace: Workspace) -> Iterator[None]:
+    """Hold off other pushes of this workspace.
+
+    Raises:
+        InfrastructureError: one is running.
+    """
     lock = FileLock(workspace.private_dir / "label-studio" / "push.lock", timeout=1)
     Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
     try:
