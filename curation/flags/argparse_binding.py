@@ -16,6 +16,7 @@ from .report import Flag, FlagReport
 __all__ = ["ArgparseBinder"]
 
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$")
+_PATTERNS = {"?": "(-*A?-*)", "*": "(-*[A-]*)", "+": "(-*A[A-]*)", "...": "([-AO]*)", "A...": "(-*A[-AO]*)"}
 Option = tuple[Flag | None, str, str | None]
 """The flag (None: unknown), its option string, and the value behind ``=`` or behind a single letter."""
 
@@ -303,19 +304,11 @@ class ArgparseBinder:
 
 def nargs_pattern(flag: Flag) -> str:
     """The regular expression over ``A``, ``O``, ``-`` for the words a flag takes."""
-    nargs = 0 if not flag.takes_value else flag.nargs
+    nargs = flag.nargs if flag.takes_value else 0
     if isinstance(nargs, int):
         pattern = f"(-*{'-*'.join('A' * nargs)})" if nargs else "(-*-*)"
     else:
-        patterns: dict[str | None, str] = {
-            None: "(-*A-*)",
-            "?": "(-*A?-*)",
-            "*": "(-*[A-]*)",
-            "+": "(-*A[A-]*)",
-            "...": "([-AO]*)",
-            "A...": "(-*A[-AO]*)",
-        }
-        pattern = patterns.get(None if nargs is None else str(nargs), "(-*A-*)")
+        pattern = _PATTERNS.get(nargs or "", "(-*A-*)")
     return pattern.replace("-*", "").replace("-", "") if flag.options else pattern
 
 
@@ -329,5 +322,6 @@ def expectation(flag: Flag) -> str:
     """What argparse would have wanted."""
     if not flag.takes_value:
         return "takes no value"
-    wanted = {None: "one value", "?": "at most one value", "+": "at least one value"}.get(flag.nargs)
+    words = {"": "one value", "?": "at most one value", "+": "at least one value"}
+    wanted = words.get(str(flag.nargs or ""))
     return f"needs {wanted or f'{flag.nargs} values'}"

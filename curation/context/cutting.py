@@ -1,0 +1,96 @@
+"""From stretches with a worth to pieces of text within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...core.models import ContextPiece
+from .index import Index
+from .tokens import count_tokens
+from .wanted import Wanted
+
+__all__ = ["cut"]
+
+OVERHEAD = 20
+"""Tokens set aside for each piece's path, lines and symbol."""
+
+
+def cut(index: Index, stretches: Sequence[Wanted], budget_tokens: int) -> tuple[ContextPiece, ...]:
+    """The most valuable stretches that fit: each whole while room is left, else its essence.
+
+    The pieces come in order of worth, never overlap, and together, with path and symbol, never exceed the budget.
+    """
+    left = budget_tokens
+    taken: list[tuple[Wanted, int]] = []
+    covered: dict[str, set[int]] = {}
+    lines_of = {stretch.path: lines(index, stretch.path) for stretch in stretches}
+    ordered = sorted(stretches, key=lambda s: (-s.worth, s.path, s.start_line, s.end_line))
+    for stretch in ordered:
+        here = covered.setdefault(stretch.path, set())
+        source = lines_of[stretch.path]
+        for part in uncovered(stretch, here, len(source)):
+            # A whole body must not eat what others need, unless it defines the arguments or what the snippet uses.
+            share = left if part.worth >= 100 else left // 3
+            end = fitting(source, part, share)
+            if end is None and share < left:
+                end = fitting(source, replace(part, end_line=part.header_line), left)
+            if end is not None:
+                span = range(part.start_line, end + 1)
+                left -= price(source, part, span)
+                here.update(span)
+                taken.append((part, end))
+    return tuple(piece(lines_of[stretch.path], stretch, end) for stretch, end in taken)
+
+
+def uncovered(stretch: Wanted, covered: set[int], length: int) -> list[Wanted]:
+    """The parts of a stretch that no piece holds yet, without blank and one-line remainders."""
+    parts: list[Wanted] = []
+    start = stretch.start_line
+    for line in range(stretch.start_line, min(stretch.end_line, length) + 2):
+        if line not in covered and line <= min(stretch.end_line, length):
+            continue
+        if line - start >= 2 or (start == stretch.start_line and line > start):
+            header = max(start, min(stretch.header_line, line - 1))
+            parts.append(replace(stretch, start_line=start, header_line=header, end_line=line - 1))
+        start = line + 1
+    return parts
+
+
+def fitting(source: list[str], stretch: Wanted, room: int) -> int | None:
+    """The last line of the longest beginning that fits; None where not even its essence does.
+
+    Half a signature helps nobody: what is cut off is cut behind the header, or, without one, behind three lines.
+    """
+    end = stretch.start_line - 1
+    cost = OVERHEAD + count_tokens(stretch.path + stretch.symbol)
+    while end < stretch.end_line:
+        cost += count_tokens(source[end])
+        if cost > room:
+            break
+        end += 1
+    has_header = stretch.start_line < stretch.header_line < stretch.end_line
+    least = min(stretch.header_line if has_header else stretch.start_line + 2, stretch.end_line)
+    return end if end >= least else None
+
+
+def lines(index: Index, path: str) -> list[str]:
+    """The lines of a file with their ends, cut at line feeds only, as line numbers count them."""
+    text = index.source(path).decode("utf-8", "replace")
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def price(source: list[str], stretch: Wanted, span: range) -> int:
+    text = "".join(source[span.start - 1 : span.stop - 1])
+    return OVERHEAD + count_tokens(stretch.path + stretch.symbol) + count_tokens(text)
+
+
+def piece(source: list[str], stretch: Wanted, end: int) -> ContextPiece:
+    return ContextPiece(
+        path=stretch.path,
+        start_line=stretch.start_line,
+        end_line=end,
+        symbol=stretch.symbol,
+        text="".join(source[stretch.start_line - 1 : end]),
+    )

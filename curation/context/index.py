@@ -1,0 +1,251 @@
+"""An index of what Python files define and use: definitions with signature, docstring and references.
+
+It is made by one tree-sitter query a file, depends on the file's bytes alone, and can be kept under the blob's id.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import tree_sitter_python
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
+from ..flags import SourceFiles
+
+__all__ = ["LAYOUT", "Definition", "FileIndex", "Index", "index_source"]
+
+LAYOUT = 1
+"""Goes up when what is kept under a blob's id changes its form."""
+
+_PYTHON = Language(tree_sitter_python.language())
+QUERY = """
+(function_definition name: (identifier) @name) @function
+(class_definition name: (identifier) @name) @class
+(call function: (identifier) @reference)
+(call function: (attribute attribute: (identifier) @reference))
+(import_from_statement) @import
+(import_statement) @import
+"""
+
+
+@lru_cache(maxsize=1)
+def _query() -> Query:
+    return Query(_PYTHON, QUERY)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function, method or class: 1-based inclusive lines, decorators included."""
+
+    name: str
+    kind: str
+    """``function`` or ``class``."""
+    parent: str
+    """Qualified name of the class or function around it; empty at the top level."""
+    start_line: int
+    header_line: int
+    """Last line of the signature and docstring."""
+    end_line: int
+    references: tuple[str, ...]
+    """Names called inside, each once, in order; those of inner definitions belong to the inner ones."""
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.parent}.{self.name}" if self.parent else self.name
+
+
+@dataclass(frozen=True)
+class FileIndex:
+    """What one file defines, what its top level calls, and its import statements' text."""
+
+    definitions: tuple[Definition, ...]
+    references: tuple[str, ...]
+    imports: tuple[str, ...]
+
+    def to_bytes(self) -> bytes:
+        """As JSON, to be kept under the blob's id."""
+        rows = [
+            [d.name, d.kind, d.parent, d.start_line, d.header_line, d.end_line, list(d.references)]
+            for d in self.definitions
+        ]
+        return json.dumps([LAYOUT, rows, list(self.references), list(self.imports)], ensure_ascii=False).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> FileIndex | None:
+        """What :meth:`to_bytes` wrote; None where another layout wrote it."""
+        layout, rows, references, imports = json.loads(data)
+        if layout != LAYOUT:
+            return None
+        definitions = tuple(
+            Definition(name, kind, parent, start, header, end, tuple(calls))
+            for name, kind, parent, start, header, end, calls in rows
+        )
+        return cls(definitions, tuple(references), tuple(imports))
+
+
+def index_source(source: bytes) -> FileIndex:
+    """The index of one file; a file with syntax errors gives what can be made out."""
+    root = Parser(_PYTHON).parse(source).root_node
+    captured = QueryCursor(_query()).captures(root)
+    nodes = [(node, "function") for node in captured.get("function", ())]
+    nodes += [(node, "class") for node in captured.get("class", ())]
+    spans = sorted((node.start_byte, node.end_byte, node, kind) for node, kind in nodes)
+    starts = [span[0] for span in spans]
+    parents = list(_parents(spans))
+    calls: list[dict[str, None]] = [{} for _ in range(len(spans) + 1)]
+    for node in captured.get("reference", ()):
+        owner = _owner(starts, spans, parents, node.start_byte)
+        calls[owner][(node.text or b"").decode("utf-8", "replace")] = None
+    names: list[str] = []
+    definitions: list[Definition] = []
+    for number, (_, _, node, kind) in enumerate(spans):
+        name_node = node.child_by_field_name("name")
+        name = "" if name_node is None else (name_node.text or b"").decode("utf-8", "replace")
+        parent = names[parents[number]] if parents[number] >= 0 else ""
+        names.append(f"{parent}.{name}" if parent else name)
+        outer = node.parent
+        first = outer if outer is not None and outer.type == "decorated_definition" else node
+        definitions.append(
+            Definition(
+                name,
+                kind,
+                parent,
+                first.start_point[0] + 1,
+                _header_line(node),
+                node.end_point[0] + 1,
+                tuple(calls[number]),
+            )
+        )
+    imports = tuple((node.text or b"").decode("utf-8", "replace") for node in captured.get("import", ()))
+    return FileIndex(tuple(definitions), tuple(calls[-1]), imports)
+
+
+Span = tuple[int, int, Node, str]
+
+
+def _parents(spans: list[Span]) -> Iterator[int]:
+    """For each definition the number of the one around it; -1 at the top level."""
+    stack: list[int] = []
+    for number, (start, _, _, _) in enumerate(spans):
+        while stack and spans[stack[-1]][1] <= start:
+            stack.pop()
+        yield stack[-1] if stack else -1
+        stack.append(number)
+
+
+def _owner(starts: list[int], spans: list[Span], parents: list[int], position: int) -> int:
+    """The innermost definition around a byte; -1 where there is none."""
+    number = bisect_right(starts, position) - 1
+    while number >= 0 and spans[number][1] <= position:
+        number = parents[number]
+    return number
+
+
+def _header_line(node: Node) -> int:
+    """The last line of a definition's signature, or of its docstring where it has one."""
+    body = node.child_by_field_name("body")
+    if body is None or not body.named_children:
+        return node.end_point[0] + 1
+    first = body.named_children[0]
+    if first.type == "expression_statement" and first.named_children and first.named_children[0].type == "string":
+        return first.end_point[0] + 1
+    return max(node.start_point[0] + 1, min(body.start_point[0], node.end_point[0] + 1))
+
+
+class Index:
+    """The Python files of one repository, indexed as they are asked for."""
+
+    def __init__(
+        self,
+        files: SourceFiles,
+        *,
+        blob_of: Mapping[str, str] | None = None,
+        cache: MutableMapping[str, bytes] | None = None,
+    ) -> None:
+        """``cache`` maps blob ids to kept indexes, ``blob_of`` paths to blob ids; without either, nothing is kept."""
+        self.files = files
+        self.paths = [path for path in files.paths() if path.endswith(".py")]
+        self._blob_of = blob_of or {}
+        self._cache = cache
+        self._known: dict[str, FileIndex] = {}
+        self._sources: dict[str, bytes] = {}
+
+    def source(self, path: str) -> bytes:
+        """The bytes of ``path``; empty where there are none."""
+        if path not in self._sources:
+            self._sources[path] = self.files.read(path) or b""
+        return self._sources[path]
+
+    def of(self, path: str) -> FileIndex:
+        """The index of one file."""
+        known = self._known.get(path)
+        if known is not None:
+            return known
+        blob = self._blob_of.get(path)
+        kept = self._cache.get(blob) if self._cache is not None and blob is not None else None
+        made = FileIndex.from_bytes(kept) if kept is not None else None
+        if made is None:
+            made = index_source(self.source(path))
+            if self._cache is not None and blob is not None:
+                self._cache[blob] = made.to_bytes()
+        self._known[path] = made
+        return made
+
+    def build(self) -> dict[str, FileIndex]:
+        """The index of every Python file."""
+        return {path: self.of(path) for path in self.paths}
+
+    def defining(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
+        """Where functions and classes of these names are defined at the top level of a file.
+
+        Only files whose text has such a definition are indexed.
+        """
+        return self._named(names, rb"", lambda definition: not definition.parent)
+
+    def methods(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
+        """Where methods of these names are defined."""
+        return self._named(names, rb"[ \t]+", lambda definition: bool(definition.parent))
+
+    def _named(
+        self, names: Iterable[str], indent: bytes, keep: Callable[[Definition], bool]
+    ) -> dict[str, list[tuple[str, Definition]]]:
+        wanted = sorted({name for name in names if name.isidentifier()})
+        found: dict[str, list[tuple[str, Definition]]] = {}
+        if not wanted:
+            return found
+        spelled = b"|".join(re.escape(name.encode()) for name in wanted)
+        pattern = re.compile(
+            rb"^" + indent + rb"(?:async[ \t]+)?(?:def|class)[ \t]+(?:" + spelled + rb")\b", re.MULTILINE
+        )
+        for path in self.paths:
+            if pattern.search(self.source(path)) is None:
+                continue
+            for definition in self.of(path).definitions:
+                if keep(definition) and definition.name in wanted:
+                    found.setdefault(definition.name, []).append((path, definition))
+        return found
+
+    def registered(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
+        """What a decorator registers under these names: ``@registry.register_model("name")``."""
+        wanted = sorted({name for name in names if 2 < len(name) <= 100 and "\n" not in name})
+        found: dict[str, list[tuple[str, Definition]]] = {}
+        if not wanted:
+            return found
+        spelled = b"|".join(re.escape(name.encode()) for name in wanted)
+        pattern = re.compile(rb"^[ \t]*@[\w.]+\([^)\n]*['\"](" + spelled + rb")['\"][^\n]*$", re.MULTILINE)
+        for path in self.paths:
+            for match in pattern.finditer(self.source(path)):
+                line = self.source(path).count(b"\n", 0, match.start()) + 1
+                definition = self.around(path, line)
+                if definition is not None:
+                    found.setdefault(match.group(1).decode(), []).append((path, definition))
+        return found
+
+    def around(self, path: str, line: int) -> Definition | None:
+        """The outermost definition that holds ``line``."""
+        return next((d for d in self.of(path).definitions if not d.parent and d.start_line <= line <= d.end_line), None)

@@ -1,0 +1,298 @@
+"""What one entry point or snippet needs to be understood: stretches of files, each with how much it is worth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from ...core.models import Argument
+from ..flags import FlagReport, flags_of
+from ..flags.interpreter import Interpreter, Stop
+from ..flags.scopes import Scope
+from ..flags.syntax import children, parse_python, string_value, text_of, walk
+from ..flags.values import Class, Function, Value
+from .index import Definition, Index
+
+__all__ = ["Wanted", "wanted_by_script", "wanted_by_snippet"]
+
+MOST_DEFINITIONS = 60
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One stretch of a file: all of it where it fits, else down to ``header_line``, which is its essence."""
+
+    path: str
+    start_line: int
+    header_line: int
+    end_line: int
+    symbol: str
+    worth: float
+    """Higher comes first: 100 and more for what defines the arguments, below 50 for what is only used."""
+
+
+# Scripts
+
+
+def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> list[Wanted]:
+    """The parser, the main path, what it uses, and where argument values are told apart, for the program ``path``."""
+    report = flags_of(index.files, path)
+    given = {argument.name for argument in arguments if argument.value is not None}
+    found = list(parser_statements(index, report, given))
+    if not path.endswith(".py"):
+        lines = index.source(path).count(b"\n") + 1
+        return [*found, Wanted(path, 1, min(lines, 60), lines, path.rsplit("/", 1)[-1], 90)]
+    reading = Interpreter(index.files, path)
+    try:
+        scope = reading.module(path)
+    except (Stop, RecursionError):
+        return found
+    root = parse_python(index.source(path)).root_node
+    starts = main_nodes(root, scope)
+    found.extend(main_stretches(index, path, starts))
+    found.extend(used(index, reading, [(node, scope) for node in starts], path))
+    reached = dict.fromkeys([path, *(wanted.path for wanted in found)])
+    found.extend(value_lines(index, reached, arguments))
+    return found
+
+
+def parser_statements(index: Index, report: FlagReport, given: set[str]) -> Iterator[Wanted]:
+    """The statements that define the flags: neighbours together, those that the command gives first."""
+    places: dict[str, dict[int, bool]] = {}
+    reports = [report, *report.subcommands.values()]
+    for flag in [flag for each in reports for flag in each.flags]:
+        where = flag.argument.defined_at
+        if where is not None:
+            path, _, line = where.rpartition(":")
+            lines = places.setdefault(path, {})
+            lines[int(line)] = lines.get(int(line), False) or flag.argument.name in given
+    for path, lines in places.items():
+        ends = statement_ends(index, path, lines)
+        for start, end, is_given in neighbours([(line, ends.get(line, line), lines[line]) for line in sorted(lines)]):
+            around = index.around(path, start) if path.endswith(".py") else None
+            name = around.name if around is not None else path.rsplit("/", 1)[-1]
+            yield Wanted(path, start, end, end, f"flags of {name}", 200 if is_given else 120)
+
+
+def statement_ends(index: Index, path: str, lines: Iterable[int]) -> dict[int, int]:
+    """The last line of the statement or call that begins at each line."""
+    wanted = set(lines)
+    ends: dict[int, int] = {}
+    if not path.endswith(".py"):
+        return ends
+    for node in walk(parse_python(index.source(path)).root_node):
+        line = node.start_point[0] + 1
+        if line in wanted and node.type in ("expression_statement", "call", "decorator", "typed_default_parameter"):
+            ends[line] = max(ends.get(line, line), node.end_point[0] + 1)
+    return ends
+
+
+def neighbours(statements: list[tuple[int, int, bool]]) -> Iterator[tuple[int, int, bool]]:
+    """Statements with at most two lines between them as one stretch, while all or none of them is given."""
+    current: tuple[int, int, bool] | None = None
+    for start, end, given in statements:
+        if current is not None and start - current[1] <= 3 and given == current[2]:
+            current = (current[0], max(end, current[1]), given)
+        else:
+            if current is not None:
+                yield current
+            current = (start, end, given)
+    if current is not None:
+        yield current
+
+
+def main_nodes(root: Node, scope: Scope) -> list[Node]:
+    """The ``__main__`` block and the functions of the file that it calls, else the top level's statements."""
+    blocks = [
+        node
+        for node in root.children
+        if node.type == "if_statement" and "__main__" in text_of(node.child_by_field_name("condition") or node)
+    ]
+    starts = list(blocks)
+    names = {text_of(call.child_by_field_name("function") or call) for block in blocks for call in calls(block)}
+    # ``app.run(main)``, ``mp.spawn(worker, ...)``: names handed over are called as well.
+    names |= {text_of(node) for block in blocks for node in walk(block) if node.type == "identifier"}
+    if not blocks or any("app.run" in text_of(block) for block in blocks):
+        names.add("main")
+    if not blocks:
+        starts = [
+            node for node in root.children if node.type in ("expression_statement", "for_statement", "with_statement")
+        ]
+    for name in sorted(names):
+        value = scope.variables.get(name)
+        if isinstance(value, Function) and value.scope is scope:
+            starts.append(value.node)
+    return starts
+
+
+def calls(node: Node) -> Iterator[Node]:
+    return (inner for inner in walk(node) if inner.type == "call")
+
+
+def main_stretches(index: Index, path: str, starts: Sequence[Node]) -> Iterator[Wanted]:
+    for node in starts:
+        start, end = node.start_point[0] + 1, node.end_point[0] + 1
+        if node.type == "function_definition":
+            definition = index.around(path, start)
+            header = definition.header_line if definition is not None else start
+            name = text_of(node.child_by_field_name("name") or node)
+            yield Wanted(path, start, max(header, min(end, start + 40)), end, name, 80)
+        elif node.type == "if_statement":
+            yield Wanted(path, start, min(end, start + 40), end, "__main__", 85)
+
+
+def used(index: Index, reading: Interpreter, starts: Sequence[tuple[Node, Scope]], path: str) -> Iterator[Wanted]:
+    """The functions and classes of the repository that are called, and what those call, nearest first."""
+    level, seen, count = list(starts), set[tuple[str, int]](), 0
+    for worth in (50.0, 20.0):
+        following: list[tuple[Node, Scope]] = []
+        counted: dict[tuple[str, int], tuple[Function | Class, int]] = {}
+        for node, scope in level:
+            for value in referenced(reading, node, scope):
+                key = (value.scope.path, value.node.start_byte)
+                counted[key] = (value, counted.get(key, (value, 0))[1] + 1)
+        for key, (value, times) in counted.items():
+            if key in seen or count >= MOST_DEFINITIONS:
+                continue
+            seen.add(key)
+            count += 1
+            near = 5.0 if value.scope.path == path else 0.0
+            yield stretch(index, value, worth + near + min(times, 5))
+            following.append((value.node, value.scope))
+        level = following
+
+
+def referenced(reading: Interpreter, node: Node, scope: Scope) -> Iterator[Function | Class]:
+    """What the calls in ``node`` lead to."""
+    for call in calls(node):
+        callee = call.child_by_field_name("function")
+        if callee is None or callee.type not in ("identifier", "attribute") or len(text_of(callee)) > 200:
+            continue
+        try:
+            value = reading.evaluate(callee, scope)
+        except (Stop, RecursionError):
+            return
+        if isinstance(value, (Function, Class)) and value.node.type != "lambda":
+            yield value
+
+
+def stretch(index: Index, value: Function | Class, worth: float) -> Wanted:
+    path, line = value.scope.path, value.node.start_point[0] + 1
+    for definition in index.of(path).definitions if path.endswith(".py") else ():
+        if (
+            definition.start_line <= line <= definition.header_line
+            and definition.end_line == value.node.end_point[0] + 1
+        ):
+            return of_definition(path, definition, worth)
+    end = value.node.end_point[0] + 1
+    return Wanted(
+        path, line, min(end, line + 5), end, text_of(value.node.child_by_field_name("name") or value.node), worth
+    )
+
+
+def of_definition(path: str, definition: Definition, worth: float) -> Wanted:
+    return Wanted(path, definition.start_line, definition.header_line, definition.end_line, definition.qualified, worth)
+
+
+def value_lines(index: Index, paths: Iterable[str], arguments: Sequence[Argument]) -> Iterator[Wanted]:
+    """Lines that tell an argument's values apart: ``args.model == "x"``, ``{"x": ...}[args.model]``, a dict's keys."""
+    open_ended = [a for a in arguments if a.choices is None and a.type in ("str", None) and isinstance(a.value, str)]
+    for path in paths:
+        lines = index.source(path).decode("utf-8", "replace").splitlines() if path.endswith(".py") else []
+        for argument in open_ended:
+            name, value = re.escape(argument.name), re.escape(argument.value)
+            compared = re.compile(
+                rf"\.{name}\b.*(?:==|!=|\bin\b|\]|lower\(|startswith)|\[[^\]]*\.{name}\b|['\"]{value}['\"]"
+            )
+            hits = [number for number, line in enumerate(lines, 1) if compared.search(line)] if value else []
+            for number in hits[:4]:
+                end = min(len(lines), number + 2)
+                yield Wanted(path, max(1, number - 2), end, end, f"values of {argument.name}", 60)
+
+
+# Snippets
+
+
+def wanted_by_snippet(index: Index, snippet: str, folder: str) -> list[Wanted]:
+    """The classes and functions of the repository that a Python snippet uses, wherever they are defined.
+
+    ``folder`` is where the snippet runs. Imports are followed first, through packages that re-export; a name that they
+    do not lead to, and a name given as a string (as registries take them), is looked for in the whole repository.
+    """
+    entry = f"{folder.strip('./')}/<snippet>".lstrip("/")
+    reading = Interpreter(index.files, entry)
+    scope = Scope(entry, {})
+    root = parse_python(snippet.encode()).root_node
+    with suppress(Stop, RecursionError):
+        reading.block(children(root), scope)
+    found: list[Wanted] = []
+    methods = {
+        text_of(attribute)
+        for call in calls(root)
+        if (callee := call.child_by_field_name("function")) is not None
+        and callee.type == "attribute"
+        and (attribute := callee.child_by_field_name("attribute")) is not None
+    }
+    imported = {text_of(node) for node in walk(root) if node.type == "identifier"}
+    resolved: list[Function | Class] = list(referenced(reading, root, scope))
+    for name in sorted(imported & set(scope.variables)):
+        value = reading.lookup(name, scope)
+        if isinstance(value, (Function, Class)) and value.node.type != "lambda" and value.scope is not scope:
+            resolved.append(value)
+    seen: set[tuple[str, int]] = set()
+    for value in resolved:
+        key = (value.scope.path, value.node.start_byte)
+        if key not in seen and value.scope.path != entry:
+            seen.add(key)
+            found.append(stretch(index, value, 150))
+            found.extend(members(index, reading, value, methods))
+            found.extend(demonstration(index, value.scope.path))
+    found.extend(elsewhere(index, root, scope, {name for wanted in found for name in [wanted.symbol.split(".")[0]]}))
+    found.extend(
+        used(index, reading, [(value.node, value.scope) for value in resolved if value.scope.path != entry], "")
+    )
+    return found
+
+
+def members(index: Index, reading: Interpreter, value: Value, methods: set[str]) -> Iterator[Wanted]:
+    """The constructor of a class, and those of its methods that the snippet calls, its bases' included."""
+    if not isinstance(value, Class):
+        return
+    for name in ("__init__", "forward", "__call__", *sorted(methods)):
+        member = reading.class_member(value, name)
+        if isinstance(member, Function) and member.node.type != "lambda":
+            yield stretch(index, member, 140 if name in ("__init__", *methods) else 100)
+
+
+def demonstration(index: Index, path: str) -> Iterator[Wanted]:
+    """How a file itself shows what it defines: its ``__main__`` block."""
+    for node in parse_python(index.source(path)).root_node.children:
+        if node.type == "if_statement" and "__main__" in text_of(node.child_by_field_name("condition") or node):
+            start, end = node.start_point[0] + 1, node.end_point[0] + 1
+            yield Wanted(path, start, min(end, start + 15), end, "__main__", 90)
+
+
+def elsewhere(index: Index, root: Node, scope: Scope, known: set[str]) -> Iterator[Wanted]:
+    """Definitions found by name: names called that no import explains, and strings that name something."""
+    called = {text_of(call.child_by_field_name("function") or call).rsplit(".", 1)[-1] for call in calls(root)}
+    strings = {value for node in walk(root) if node.type == "string" and isinstance(value := string_value(node), str)}
+    names = {name for name in called | strings if name not in known and len(name) > 2}
+    for places in index.registered(strings).values():
+        for path, definition in places[:2]:
+            yield of_definition(path, definition, 130)
+    methods = {text_of(call.child_by_field_name("function") or call) for call in calls(root)}
+    methods = {name.rsplit(".", 1)[-1] for name in methods if "." in name}
+    for places in index.methods(methods).values():
+        # A name that many classes have says nothing about which of them is meant.
+        for path, definition in places if len(places) <= 2 else ():
+            yield of_definition(path, definition, 100.0 / len(places))
+    for name, places in index.defining(names).items():
+        certain = 110.0 if name in strings else 70.0
+        if name in scope.variables and name not in strings:
+            continue
+        for path, definition in places[:2] if len(places) <= 4 else ():
+            yield of_definition(path, definition, certain / len(places))
