@@ -137,7 +137,7 @@ class DocumentReader:
             folder=found.folder,
             entry_point=found.entry_point,
             target=found.target,
-            output=dedented(command.source),
+            output=f"{_left_out(command)}{dedented(command.source)}",
             key=key,
             normal=" ".join([found.entry_point.target, *_flat(key)]),
             scopes=scopes,
@@ -154,6 +154,8 @@ class DocumentReader:
             draft.notes.append((-0.05, "the file was found by search, not where the document says"))
         if any(map(is_placeholder, invocation.args)):
             draft.notes.append((-0.1, "has places to fill in"))
+        if invocation.args in (("--help",), ("-h",)):
+            draft.notes.append((-0.4, "only asks for help"))
         if command.loop:
             draft.notes.append((-0.05, "stands in a loop"))
         return draft
@@ -238,6 +240,11 @@ class DocumentReader:
         before = [p for p in self.passages[:number] if p.snippet and p.block.start_line >= span[0]]
         uses_own = any(self._is_own(item.module) for p in before if p.snippet for item in p.snippet.imports)
         return before if uses_own else []
+
+
+def _left_out(command: Command) -> str:
+    """The interpreter, where running text names a script and its options only."""
+    return "python " if re.fullmatch(r"[\w-][\w.-]*(?:/[\w.-]+)*\.py", command.program) else ""
 
 
 def join_folder(start: str, cwd: str) -> str:

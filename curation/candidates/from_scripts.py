@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ def drafts_from_scripts(layout: Layout, scripts: Sequence[NamedScript]) -> Itera
             if draft:
                 empty = False
                 yield draft
-        if empty and not script.named:
+        if empty and not script.named and _does_work(script.path):
             yield _whole(layout, script, lines, number)
 
 
@@ -121,6 +122,11 @@ def _draft(layout: Layout, script: NamedScript, command: Command, lines: int, pl
     if any(map(is_placeholder, invocation.args)):
         draft.notes.append((-0.1, "has places to fill in"))
     return draft
+
+
+def _does_work(path: str) -> bool:
+    (command,) = read_shell(f"bash {shlex.quote(path)}").commands
+    return role_of(command, invocation_of(command.argv)) == "task"
 
 
 def _whole(layout: Layout, script: NamedScript, lines: int, number: int) -> Draft:

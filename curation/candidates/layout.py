@@ -82,6 +82,16 @@ class Layout:
             found[name] = place.target if place else ""
         return found
 
+    def settled(self, doc_folder: str, cwd: str) -> str | None:
+        """The folder, relative to the root, that ``cd`` commands of a document end in; None where it is unknown."""
+        if cwd.startswith(("?", "/")):
+            return None
+        first, _, rest = cwd.partition("/")
+        if first.casefold() == self.name.casefold() and first not in self.folders:
+            return rest  # the clone's own folder
+        folder = posixpath.normpath(posixpath.join(doc_folder, cwd or "."))
+        return "" if folder == "." else folder
+
     # folders a document may mean ---------------------------------------------------------------------------
 
     def _bases(self, doc_folder: str, cwd: str) -> Iterator[str]:

@@ -66,14 +66,10 @@ def _setup(
             continue
         source = command.source.strip()
         place = layout.find_file(invocation.target, doc_folder, command.cwd) if invocation.kind == "file" else None
-        if place:
-            away = posixpath.relpath(place.folder or ".", folder or ".")
-        elif task and command.cwd != task.cwd and not command.cwd.startswith(("?", "/")):
-            away = posixpath.relpath(command.cwd or ".", "." if task.cwd.startswith(("?", "/")) else task.cwd or ".")
-        else:
-            away = command.cwd if not task and not command.cwd.startswith(("?", "/")) and command.cwd else "."
-        if away != "." and command.program != "export":
-            source = f"(cd {away} && {source})"
+        there = place.folder if place else layout.settled(doc_folder, command.cwd)
+        here = folder if place or not task else layout.settled(doc_folder, task.cwd)
+        if there is not None and here is not None and there != here and command.program != "export":
+            source = f"(cd {posixpath.relpath(there or '.', here or '.')} && {source})"
         lines.append(source)
     return lines
 

@@ -30,6 +30,8 @@ _NOT_PLACES = re.compile(
     r"tests?|testing|third_?party|externals?|vendor|node_modules|build|docs?|\..*|site-packages", re.IGNORECASE
 )
 _NOT_SCRIPTS = re.compile(r"(?:setup|conftest|__init__|test_.*_test|version|hubconf|versioneer)\.py|_.*\.py")
+_SAY_NOTHING = ("torch", "import", "numpy", "os", "sys", "argparse", "main", "py")
+_SAY_LITTLE = ("train", "test", "eval", "evaluate", "run", "demo", "predict", "inference", "infer", "example", "script")
 MOST_SCRIPTS = 600
 
 
@@ -112,9 +114,10 @@ def _words(text: str) -> list[str]:
     found: list[str] = []
     for word in re.findall(r"[A-Za-z][A-Za-z0-9_]+", text):
         found.append(word.lower())
-        parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", word)
-        if len(parts) > 1:
-            found += [part.lower() for part in parts if len(part) > 2]
+        for pattern in (r"[^_]+", r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"):
+            parts = re.findall(pattern, word)
+            if len(parts) > 1:
+                found += [part.lower() for part in parts if len(part) > 2]
     return found
 
 
@@ -125,14 +128,14 @@ def _words_of_script(path: str, data: bytes) -> dict[str, float]:
     imported = " ".join(re.findall(r"^\s*(?:from\s+[\w.]+\s+)?import\s+([^\n#]+)", text, re.M))
     options = " ".join(re.findall(r"['\"]--?([\w-]+)['\"]", text)).replace("-", "_")
     for words, weight in (
-        (_words(options), 0.3),
-        (_words(imported), 1.0),
+        (_words(options), 0.15),
+        (_words(imported), 0.4),
         (_words(posixpath.basename(posixpath.dirname(path))), 1.0),
-        (_words(posixpath.basename(path)[:-3]), 3.0),
+        (_words(posixpath.basename(path)[:-3]), 6.0),
     ):
         for word in words:
-            if word not in ("torch", "import", "numpy", "os", "sys", "argparse", "main", "py"):
-                query[word] = max(query.get(word, 0.0), weight)
+            if word not in _SAY_NOTHING:
+                query[word] = max(query.get(word, 0.0), min(weight, 0.5) if word in _SAY_LITTLE else weight)
     return query
 
 
