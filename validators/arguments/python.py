@@ -10,6 +10,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from .slots import Slot
@@ -29,7 +30,7 @@ class Uses:
 
     slots: list[Slot] = field(default_factory=list)
     parameters: dict[str, list[Any]] = field(default_factory=dict)
-    """Keyword parameters of calls with every value given to them, in order; a value that is not known is :data:`UNKNOWN`."""
+    """Keyword parameters of calls with every value given to them, in order; :data:`UNKNOWN` where it is computed."""
     variables: dict[str, Any] = field(default_factory=dict)
     """Variables that are used, with the last value given to each."""
     problem: str = ""
@@ -44,15 +45,16 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
+@lru_cache(maxsize=1024)
 def uses_in(code: str) -> Uses:
-    """Read the snippet; nothing is imported or run."""
+    """Read the snippet; nothing is imported or run. What is given back is shared: it is only to be read."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(_plain(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
-        return Uses(problem=f"it is no Python{f' (line {line}: {error.msg})' if line else ''}")  # type: ignore[attr-defined]
+        where = f" (line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
+        return Uses(problem=f"it is no Python{where}")
     reader = _Reader()
     try:
         reader.block(tree.body)
@@ -186,9 +188,10 @@ class _Reader:
                 self._bind(inner, parts[at] if matched else None)
         elif isinstance(target, ast.Attribute) and value is not None:
             self._give(target.attr, value, f"attribute {target.attr}")
-        elif isinstance(target, ast.Subscript) and value is not None and isinstance(target.slice, ast.Constant):
-            if isinstance(target.slice.value, str):
-                self._give(target.slice.value, value, f"key {target.slice.value}")
+        elif isinstance(target, ast.Subscript) and value is not None:
+            index = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            if isinstance(index, str):
+                self._give(index, value, f"key {index}")
 
     def _bind_each(self, target: ast.expr, iterable: ast.expr) -> None:
         if isinstance(iterable, ast.Name):
@@ -416,6 +419,7 @@ class _Reader:
     def finish(self) -> Uses:
         """Names that receive a result count last: they say what a call is for, not what it is given."""
         self.uses.slots += [Slot("result", name, "name") for name in sorted(self.results)]
+        self.uses.slots = list({(slot.key, repr(slot.value), slot.kind): slot for slot in self.uses.slots}.values())
         return self.uses
 
 

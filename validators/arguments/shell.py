@@ -24,18 +24,19 @@ __all__ = ["call_of", "trace_shell"]
 MOST_CALLS = 2000
 MOST_TURNS = 256
 DEEPEST = 8
-_NO_CALL = frozenset(
-    "echo printf cat export unset pip pip3 conda mamba apt apt-get git wget curl gdown unzip tar gunzip gzip mkdir rm"
-    " cp mv ln touch chmod chown ls pwd sleep wait kill nvidia-smi which type hash umask ulimit trap tee head tail"
-    " sort grep sed awk tr cut wc find test [ [[ local declare typeset readonly alias shopt set pushd popd cd dirs brew"
-    " sudo module activate deactivate source . huggingface-cli hf unset let true false : exit return break continue"
-    " shift read jobs fg bg disown nano vim vi code less more make cmake docker rsync scp seq expr date hostname".split()
-)
+_NO_PROGRAMS = """
+    . : [ [[ activate alias apt apt-get awk bg brew break cat cd chmod chown cmake code conda continue cp curl cut date
+    deactivate declare dirs disown docker echo exit export expr false fg find gdown git grep gunzip gzip hash head hf
+    hostname huggingface-cli jobs kill less let ln local ls make mamba mkdir module more mv nano nvidia-smi pip pip3
+    popd printf pushd pwd read readonly return rm rsync scp sed seq set shift shopt sleep sort source sudo tail tar tee
+    test touch tr trap true type typeset ulimit umask unset unzip vi vim wait wc wget which
+"""
+_NO_CALL = frozenset(_NO_PROGRAMS.split())
 """Programs that are never what a task is about; what they print or move is no call."""
 _INTERPRETERS = ("bash", "sh", "zsh", "dash")
 
 
-class _Stop(Exception):
+class _StopError(Exception):
     """``exit`` was reached."""
 
 
@@ -48,7 +49,12 @@ def trace_shell(
     text: str, *, folder: str = "", variables: Mapping[str, str] | None = None, arguments: Sequence[str] = ()
 ) -> Trace:
     """The calls that ``text`` makes when bash runs it in ``folder``; ``arguments`` are ``$1``, ``$2`` …"""
-    known: dict[str, Variable] = {**(variables or {}), "@": list(arguments)}
+    return _traced(text, folder, tuple(sorted((variables or {}).items())), tuple(arguments))
+
+
+@lru_cache(maxsize=2048)
+def _traced(text: str, folder: str, variables: tuple[tuple[str, str], ...], arguments: tuple[str, ...]) -> Trace:
+    known: dict[str, Variable] = {**dict(variables), "@": list(arguments)}
     known |= {str(number): word for number, word in enumerate(arguments, 1)}
     walker = _Walker(folder, known)
     walker.script(text)
@@ -74,6 +80,7 @@ class _Walker:
         self.previous = folder
         self.depth = 0
         self.errexit = False
+        self.exported: set[str] = set()
 
     # scripts -----------------------------------------------------------------------------------------------
 
@@ -85,7 +92,7 @@ class _Walker:
             return self._unparsed(text)
         try:
             return self.all(root.children)
-        except _Stop:
+        except _StopError:
             return True
 
     def _unparsed(self, text: str) -> bool:
@@ -102,10 +109,10 @@ class _Walker:
             if node.is_named and node.type != "comment":
                 status = self.walk(node)
                 if not status and self.errexit and node.type in ("command", "redirected_statement"):
-                    raise _Stop
+                    raise _StopError
         return status
 
-    def walk(self, node: Node) -> bool:  # noqa: PLR0911 - one line for each kind of statement
+    def walk(self, node: Node) -> bool:
         match node.type:
             case "command":
                 return self._command(node)
@@ -125,6 +132,8 @@ class _Walker:
                 for child in node.named_children:
                     if child.type == "variable_assignment":
                         self._assign(child)
+                if node.children and node.children[0].type == "export":
+                    self.exported |= {source_of(child).partition("=")[0] for child in node.named_children}
             case "if_statement":
                 return self._if(node)
             case "for_statement":
@@ -180,7 +189,7 @@ class _Walker:
         held = self.folder, dict(self.words.variables), list(self.stack), self.errexit
         try:
             return self.all(node.children) if node.type == "subshell" else self.walk(node)
-        except _Stop:
+        except _StopError:
             return True
         finally:
             self.folder, self.words.variables, self.stack, self.errexit = held
@@ -354,7 +363,7 @@ class _Walker:
             case "false":
                 return False
             case "exit":
-                raise _Stop
+                raise _StopError
             case "return" | "break" | "continue" | "shift" | "read" | "alias" | "trap" | "getopts" | "mapfile":
                 self.doubts.append(f"the builtin {name}")
                 return True
@@ -375,7 +384,9 @@ class _Walker:
             return self._deeper(argv[at + 1] if at + 1 < len(argv) else "", apart=True)
         if document is not None and name in _INTERPRETERS:
             return self._document(document)
-        found = self._add(argv, self.folder, env)
+        held = {name: self.words.variables.get(name) for name in sorted(self.exported)}
+        exported = [(name, value) for name, value in held.items() if isinstance(value, str)]
+        found = self._add(argv, self.folder, [*exported, *env])
         if found and uncertain:
             self.doubts.append(f"a word of {source_of(node)[:80]}")
         return True
@@ -386,7 +397,7 @@ class _Walker:
             return False
         if len(self.calls) >= MOST_CALLS:
             self.doubts.append(f"more than {MOST_CALLS} calls")
-            raise _Stop
+            raise _StopError
         self.calls.append(call)
         return True
 

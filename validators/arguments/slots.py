@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from .values import items, number, same, text
+from .values import number, same, text
 
 __all__ = ["Slot", "holds", "tokens"]
 
@@ -56,8 +56,7 @@ def holds(slot: Slot, wanted: Any) -> bool:
         return slot.kind == "value" and isinstance(slot.value, (bool, str)) and same(wanted, slot.value)
     if slot.kind in ("value",) and same(wanted, slot.value):
         return True
-    shape = items(wanted) if not isinstance(wanted, str) or wanted[:1] in "([" else None
-    if shape is not None:
+    if isinstance(wanted, (list, dict)) or (isinstance(wanted, str) and wanted[:1] in ("(", "[")):
         return False
     within = slot.value if isinstance(slot.value, (list, tuple)) else [slot.value]
     if number(wanted) is not None:
@@ -82,6 +81,9 @@ def _text_in(wanted: str, found: str) -> bool:
         return True
     if wanted.startswith("-"):
         return False
+    first = tokens(wanted)
+    if first and first[0] not in found.lower():
+        return False  # none of what follows could hold
     if "/" in wanted or ("/" in found and not re.search(r"\s", found)):
         return _path_in(wanted, found)
     return _name_in(wanted, found)

@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["FALSE", "TRUE", "as_flag_given", "items", "number", "same", "same_path", "text"]
@@ -31,7 +32,11 @@ def number(value: Any) -> Decimal | None:
         return None
     if isinstance(value, int):
         return Decimal(value)
-    written = repr(value) if isinstance(value, float) else value.strip() if isinstance(value, str) else ""
+    return _number(repr(value) if isinstance(value, float) else value.strip() if isinstance(value, str) else "")
+
+
+@lru_cache(maxsize=65536)
+def _number(written: str) -> Decimal | None:
     if len(written) > _LONGEST_NUMBER or not _NUMBER.fullmatch(written):
         return None
     try:
@@ -42,7 +47,7 @@ def number(value: Any) -> Decimal | None:
 
 
 def items(value: Any) -> list[Any] | None:
-    """The items of a list, also of one written as text (``[1, 2]``, ``(1,2)``, ``1,2``, ``1 2``); None for one value."""
+    """The items of a list, also of one written as text: ``[1, 2]``, ``(1,2)``, ``1,2``, ``1 2``; None for one value."""
     if isinstance(value, (list, tuple)):
         return list(value)
     if not isinstance(value, str):

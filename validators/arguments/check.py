@@ -1,0 +1,146 @@
+"""Does a script do what the arguments ask? The verdict, with the argument, the wanted and the found of each refusal."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...core.models import TaskType
+from ...curation.flags import SourceFiles
+from .calls import Call, Trace
+from .matching import Asked, Refusal, judge_call
+from .programs import Bound, bound_call, inner_calls
+from .shell import trace_shell
+from .snippets import judge_snippet
+
+__all__ = ["Records", "Verdict", "check_arguments"]
+
+
+class Records(Protocol):
+    """Whatever can run a script with recording launchers."""
+
+    def record(self, code: str, *, path: str, prefix_code: str) -> Trace:
+        """The calls the script really makes."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the arguments are met."""
+
+    accepted: bool
+    problems: tuple[Refusal, ...] = ()
+    """Of the call that comes nearest; empty where accepted."""
+    calls: tuple[Call, ...] = ()
+    """What a Bash script starts; empty for Python."""
+    notes: tuple[str, ...] = ()
+    """What was not certain."""
+
+    def __str__(self) -> str:
+        return "accepted" if self.accepted else "; ".join(map(str, self.problems))
+
+
+def check_arguments(
+    code: str,
+    type: TaskType,
+    arguments: Mapping[str, Any],
+    *,
+    path: str = "./",
+    prefix_code: str = "",
+    entry: str | None = None,
+    reference: str | None = None,
+    files: SourceFiles | None = None,
+    recorder: Records | None = None,
+) -> Verdict:
+    """Whether ``code`` really uses the ``arguments``.
+
+    ``path`` is the folder it runs in. ``entry`` names the script that must be started; without it the scripts that
+    ``reference`` (the example's own output) starts. The reference also tells where an argument belongs that is no
+    flag. With ``files`` (the repository at its pin) words are read through the program's own flags: aliases,
+    abbreviations, defaults, types; without it by names as written. ``recorder`` settles what bash alone can tell.
+    Never raises on what the code says.
+    """
+    if type == "Python Code":
+        problems = judge_snippet(code, dict(arguments), reference)
+        return Verdict(not problems, tuple(problems))
+    trace = _trace(code, path, prefix_code, recorder)
+    calls = _with_inner(trace.calls, files)
+    example = _with_inner(_trace(reference, path, prefix_code, None).calls, files) if reference else []
+    entries = [entry] if entry else [name for call in example if (name := _entry_of(call, files))]
+    fitting = [call for call in calls if not entries or any(_is_entry(call, name, files, path) for name in entries)]
+    if not fitting:
+        wanted = " or ".join(dict.fromkeys(entries)) or "a program"
+        found = ", ".join(dict.fromkeys(call.target for call in trace.calls)) or "nothing"
+        problem = Refusal(None, wanted, found, f"it must start {wanted}, and starts {found}")
+        return Verdict(False, (problem,), trace.calls, trace.doubts)
+    asked = Asked(dict(arguments), [bound_call(call, files) for call in example])
+    bound = [bound_call(call, files) for call in fitting]
+    problems = _nearest(bound, asked)
+    return Verdict(not problems, tuple(problems), trace.calls, trace.doubts)
+
+
+def _nearest(bound: Sequence[Bound], asked: Asked) -> list[Refusal]:
+    """The refusals of the call that meets most; where the example starts several programs, each may meet its part."""
+    judged = [judge_call(call, asked) for call in bound]
+    best = min(judged, key=len)
+    if not best or len({call.call.target for call in asked.example}) < 2:
+        return best
+    refused = [{problem.argument for problem in problems} for problems in judged]
+    common = set.intersection(*refused)
+    return [problem for problem in best if problem.argument in common]
+
+
+def _trace(code: str, path: str, prefix_code: str, recorder: Records | None) -> Trace:
+    folder = _folder(path)
+    text = f"{prefix_code}\n{code}" if prefix_code.strip() else code
+    trace = trace_shell(text, folder=folder)
+    if trace.exact or recorder is None:
+        return _stay(trace, prefix_code, folder)
+    return recorder.record(code, path=path, prefix_code=prefix_code)
+
+
+def _stay(trace: Trace, prefix_code: str, folder: str) -> Trace:
+    """Calls of the code alone: those that the preparation makes come first and are no part of the answer."""
+    before = len(trace_shell(prefix_code, folder=folder).calls) if prefix_code.strip() else 0
+    return Trace(trace.calls[before:], trace.doubts)
+
+
+def _folder(path: str) -> str:
+    folder = posixpath.normpath(path or ".").lstrip("/")
+    return "" if folder == "." else folder
+
+
+def _with_inner(calls: Sequence[Call], files: SourceFiles | None) -> list[Call]:
+    found: list[Call] = []
+    for call in calls:
+        found += [call, *inner_calls(call, files)]
+    return found
+
+
+def _entry_of(call: Call, files: SourceFiles | None) -> str | None:
+    if call.kind not in ("file", "module", "program"):
+        return None
+    return bound_call(call, files).path or _as_file(call)
+
+
+def _as_file(call: Call) -> str:
+    if call.kind == "module":
+        return f"{call.target.replace('.', '/')}.py"
+    if call.kind == "program" or call.folder.startswith("?"):
+        return call.target
+    return posixpath.normpath(posixpath.join(call.folder, call.target))
+
+
+def _is_entry(call: Call, entry: str, files: SourceFiles | None, path: str) -> bool:
+    """Whether a call starts the script named: by its place in the repository, else by the end of its path."""
+    found = bound_call(call, files).path or _as_file(call)
+    wanted = posixpath.normpath(entry)
+    if found == wanted or found == posixpath.normpath(posixpath.join(_folder(path), wanted)):
+        return True
+    if call.kind == "module" and (call.target == entry or wanted.endswith(f"/{found}")):
+        return True
+    stem = wanted.removesuffix(".py").replace("/", ".")
+    if call.kind == "module" and stem.endswith(f".{call.target}"):
+        return True
+    return call.folder.startswith("?") and posixpath.basename(found) == posixpath.basename(wanted)
