@@ -91,6 +91,12 @@ def _members(workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: s
         )
     members = [rows[item] for item in listed if item in rows]
     if name != "full":
+        if not members:
+            raise BenchwrightError(
+                "no example of it stands, and an empty split cannot be loaded",
+                where=str(workspace.splits_dir / f"{name}.txt"),
+                remedy="remove the list, or put examples into it",
+            )
         return members
     taken = set(listed)
     return members + sorted((row for item, row in rows.items() if item not in taken), key=lambda row: row.key)

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 __all__ = ["Block", "fenced_blocks", "parses"]
 
-FENCE = re.compile(r"^(?P<quote>(?:[ \t]{0,3}>[ \t]?)*)(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)$")
+FENCE = re.compile(r"^(?P<quote>(?:[ \t]*>)*)(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)$")
 DOCUMENT = frozenset({"markdown", "md", "mdx"})
+MAX_BLOCKS = 200
+"""An answer with more blocks is read up to there: it is no answer any more."""
+MAX_DEPTH = 8
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class _Mark:
         return bool(self.info) and self.marks[0] == opener.marks[0] and len(self.marks) >= len(opener.marks)
 
 
-def fenced_blocks(text: str) -> list[Block]:
+def fenced_blocks(text: str, depth: int = 0) -> list[Block]:
     """All blocks in order; a Markdown block gives the blocks inside it instead of itself.
 
     A fence with an info string inside a block of the same width opens a nested block where that makes sense of the
@@ -45,16 +48,15 @@ def fenced_blocks(text: str) -> list[Block]:
     there.
     """
     lines = text.split("\n")
+    marks = [(at, mark) for at, line in enumerate(lines) if (mark := _mark(line)) is not None]
     found: list[Block] = []
-    at = 0
-    while at < len(lines):
-        opener = _mark(lines[at])
-        if opener is None:
-            at += 1
+    done = 0
+    for number, (at, opener) in enumerate(marks):
+        if at < done or len(found) >= MAX_BLOCKS:
             continue
-        block, at = _read_block(lines, at + 1, opener)
-        if block.language in DOCUMENT:
-            inner = fenced_blocks(block.text)
+        block, done = _read_block(lines, at + 1, opener, marks[number + 1 :])
+        if block.language in DOCUMENT and depth < MAX_DEPTH:
+            inner = fenced_blocks(block.text, depth + 1)
             found.extend(inner or [block])
         else:
             found.append(block)
@@ -68,14 +70,11 @@ def _mark(line: str) -> _Mark | None:
     return _Mark(match["quote"], match["indent"], match["marks"], match["info"].strip())
 
 
-def _read_block(lines: list[str], start: int, opener: _Mark) -> tuple[Block, int]:
-    """The block whose content begins at line ``start``, and the line to go on from."""
+def _read_block(lines: list[str], start: int, opener: _Mark, marks: list[tuple[int, _Mark]]) -> tuple[Block, int]:
+    """The block whose content begins at line ``start``, and the line to go on from; ``marks`` are those after it."""
     depth = 0
     nested: int | None = None
-    for at in range(start, len(lines)):
-        mark = _mark(lines[at])
-        if mark is None:
-            continue
+    for at, mark in marks:
         if mark.opens_inside(opener):
             nested = at if nested is None else nested
             depth += 1
@@ -121,9 +120,8 @@ def _block(lines: list[str], opener: _Mark, *, closed: bool) -> Block:
 
 
 def _without_margin(line: str, opener: _Mark) -> str:
-    for quote in opener.quote.split(">")[:-1]:
-        del quote
-        line = re.sub(r"^[ \t]{0,3}>[ \t]?", "", line)
+    for _ in range(opener.quote.count(">")):
+        line = re.sub(r"^[ \t]*>", "", line, count=1)
     margin = len(opener.indent.expandtabs(4))
     while margin > 0 and line[:1] in (" ", "\t"):
         margin -= 4 if line[0] == "\t" else 1

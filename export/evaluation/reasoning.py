@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 __all__ = ["NeverEndedError", "without_reasoning"]
 
@@ -13,6 +14,9 @@ FINAL_CHANNEL = re.compile(r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\
 CHANNEL = re.compile(r"<\|channel\|>\s*\w+")
 END_TOKEN = re.compile(r"<\|(?:return|end|im_end|eot_id|endoftext)\|>")
 FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^`\n]*)$")
+
+MAX_PARTS = 50
+"""Stretches of reasoning looked for in one answer."""
 
 
 class NeverEndedError(Exception):
@@ -31,10 +35,9 @@ def without_reasoning(answer: str) -> str:
     answer = _final_channel(answer)
     spans = _Spans(answer, 0)
     kept, at = "", 0
-    while True:
-        opening = next(
-            (m for m in OPEN.finditer(answer, at) if _begins_line(answer, m) and spans.outside(m.start())), None
-        )
+    for _ in range(MAX_PARTS):
+        tags = (tag for tag in OPEN.finditer(answer, at) if _begins_line(answer, tag))
+        opening = next((tag for tag in tags if spans.outside(tag.start())), None)
         if opening is None:
             break
         closing = _closing(answer, opening.end())
@@ -94,9 +97,9 @@ class _Spans:
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
-        self.closed: list[tuple[int, int]] = []
-        self.doubtful: list[tuple[int, int]] = []
-        """Blocks with an opening fence inside, or without an end: a lost closing fence."""
+        self.begins: list[int] = []
+        self.ends: list[tuple[int, bool]] = []
+        """End of each stretch, and whether it is doubtful: with an opening fence inside, or without an end."""
         self._scan(start)
 
     def _scan(self, start: int) -> None:
@@ -110,18 +113,27 @@ class _Spans:
                 if fence[2].strip():
                     reopened = True
                 else:
-                    (self.doubtful if reopened else self.closed).append((begun, at))
+                    self._add(begun, at, doubtful=reopened)
                     begun = None
             at += len(line) + 1
         if begun is not None:
-            self.doubtful.append((begun, len(self.text)))
+            self._add(begun, len(self.text), doubtful=True)
+
+    def _add(self, begin: int, end: int, *, doubtful: bool) -> None:
+        self.begins.append(begin)
+        self.ends.append((end, doubtful))
+
+    def _at(self, position: int) -> tuple[int, bool] | None:
+        """The stretch that holds ``position``."""
+        number = bisect_right(self.begins, position) - 1
+        return self.ends[number] if number >= 0 and position < self.ends[number][0] else None
 
     def outside(self, position: int) -> bool:
-        return not any(begin <= position < end for begin, end in (*self.closed, *self.doubtful))
+        return self._at(position) is None
 
     def may_be_text(self, match: re.Match[str]) -> bool:
         """Outside code, or alone on its line where a closing fence was lost."""
-        if self.outside(match.start()):
+        stretch = self._at(match.start())
+        if stretch is None:
             return True
-        alone = _begins_line(self.text, match) and _ends_line(self.text, match)
-        return alone and any(begin <= match.start() < end for begin, end in self.doubtful)
+        return stretch[1] and _begins_line(self.text, match) and _ends_line(self.text, match)

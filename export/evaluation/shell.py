@@ -17,6 +17,8 @@ __all__ = [
     "without_prompts",
 ]
 
+LINE_CHARACTERS = 4000
+"""Of a longer line the beginning says what it is."""
 LAUNCHERS = r"python(?:\d(?:\.\d+)?)?|bash|sh|zsh|torchrun|accelerate|deepspeed|fairseq-\w+|horovodrun|mpirun|srun"
 BUILTINS = (
     "cd|export|source|conda|mamba|pip|pip3|uv|poetry|git|mkdir|wget|curl|unzip|tar|rm|cp|mv|ln|touch|chmod|cat|echo|"
@@ -25,22 +27,21 @@ BUILTINS = (
 )
 ASSIGNMENTS = r"(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|[^\s;]*)\s+)*"
 LAUNCH = re.compile(
-    rf"^\s*{ASSIGNMENTS}(?:(?:sudo|nohup|time|nice|env|exec|command)\s+)*(?:{LAUNCHERS})(?:\s+(?P<rest>.+))?$"
+    rf"^{ASSIGNMENTS}(?:(?:sudo|nohup|time|nice|env|exec|command)\s+)*(?:{LAUNCHERS})(?:\s+(?P<rest>.+))?$"
 )
-BUILTIN = re.compile(rf"^\s*{ASSIGNMENTS}(?:{BUILTINS})(?=\s|;|$)")
-PATH_COMMAND = re.compile(rf"^\s*{ASSIGNMENTS}(?:\.{{1,2}}/|/|~/)[\w./-]+(?:\s|$)")
+BUILTIN = re.compile(rf"^{ASSIGNMENTS}(?:{BUILTINS})(?=\s|;|$)")
+PATH_COMMAND = re.compile(rf"^{ASSIGNMENTS}(?:\.{{1,2}}/|/|~/)[\w./-]+(?:\s|$)")
 CONTROL = re.compile(
-    r"^\s*(?:for\s+\w+\s+in\b|while\s.*;|while\s+\[|if\s+\[|if\s+.*;\s*then|do$|done\b|fi\b|then$|else$|esac\b)"
+    r"^(?:for\s+\w+\s+in\b|while\s.*;|while\s+\[|if\s+\[|if\s+.*;\s*then|do$|done\b|fi\b|then$|else$|esac\b)"
 )
-ASSIGNMENT = re.compile(r"^\s*[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|[^\s]*)\s*(?:;.*)?$")
+ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|[^\s]*)\s*(?:;.*)?$")
 LAUNCH_OPERAND = re.compile(r"^-|\.(?:py|sh)\b|^<<|/")
-PROSE_OPERAND = re.compile(r"^(?:is|was|are|has|can|will|and|or|to|the|a|in|for|with|script|code|file|command)\b")
+PROSE_OPERAND = re.compile(r"^(?:is|was|are|has|can|will|and|or|to|the|a|in|for|with|script|code|file|command)(?=\s|$)")
 INSTALL = re.compile(
-    r"^\s*[!%]?\s*(?:sudo\s+)?(?:(?:python\d?(?:\.\d+)?\s+-m\s+)?(?:uv\s+)?pip3?(?:\.\d+)?\s+install|"
+    r"^[!%]? ?(?:sudo\s+)?(?:(?:python\d?(?:\.\d+)?\s+-m\s+)?(?:uv\s+)?pip3?(?:\.\d+)?\s+install|"
     r"(?:conda|mamba)\s+(?:install|create|env|activate)|apt(?:-get)?\s+(?:-y\s+)?(?:install|update)|"
     r"poetry\s+(?:install|add)|brew\s+install|npm\s+install|git\s+(?:clone|lfs))\b"
 )
-PROMPT = re.compile(r"^\s*(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+[:~/\w.-]*)?[$%#>❯➜]\s+(?=\S)")
 USER_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+[:~/\w.-]*)?\$\s+(?=\S)")
 HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 ENTRY = re.compile(
@@ -51,6 +52,7 @@ ENTRY = re.compile(
 
 def is_command(line: str) -> bool:
     """Whether a line plainly is a shell command: a launcher with an operand, a known program, a path, an assignment."""
+    line = line.strip()[:LINE_CHARACTERS]
     launch = LAUNCH.match(line)
     if launch:
         rest = launch["rest"] or ""
@@ -64,7 +66,7 @@ def is_command(line: str) -> bool:
 
 def is_install(line: str) -> bool:
     """Whether a line installs software or fetches a repository."""
-    return bool(INSTALL.match(line))
+    return bool(INSTALL.match(line.strip()[:LINE_CHARACTERS]))
 
 
 def only_installs(code: str) -> bool:
