@@ -137,7 +137,8 @@ def choose_gold(old: Assignment, settled: Mapping[str, Collection[str]], share: 
             for key, authors in settled.items()
             if name not in authors and name not in gold.get(key, ()) and name not in old.assigned.get(key, ())
         ]
-        for key in sorted(usable, key=lambda key: _rank(name, key))[: max(0, wanted - have)]:
+        # another salt than that of the order, else gold would stand first
+        for key in sorted(usable, key=lambda key: _rank(f"gold {name}", key))[: max(0, wanted - have)]:
             gold.setdefault(key, []).append(name)
     return old.model_copy(update={"gold": {key: tuple(names) for key, names in gold.items()}})
 
