@@ -65,10 +65,9 @@ def check_arguments(
         problems = judge_snippet(code, dict(arguments), reference)
         return Verdict(not problems, tuple(problems))
     trace = _trace(code, path, prefix_code, recorder)
-    calls = _with_inner(trace.calls, files)
-    example = _with_inner(_trace(reference, path, prefix_code, None).calls, files) if reference else []
+    example = _trace(reference, path, prefix_code, None).calls if reference else ()
     entries = [entry] if entry else [name for call in example if (name := _entry_of(call, files))]
-    fitting = [call for call in calls if not entries or any(_is_entry(call, name, files, path) for name in entries)]
+    fitting = _fitting(trace.calls, entries, files, path)
     if not fitting:
         wanted = " or ".join(dict.fromkeys(entries)) or "a program"
         found = ", ".join(dict.fromkeys(call.target for call in trace.calls)) or "nothing"
@@ -78,6 +77,17 @@ def check_arguments(
     bound = [bound_call(call, files) for call in fitting]
     problems = _nearest(bound, asked)
     return Verdict(not problems, tuple(problems), trace.calls, trace.doubts)
+
+
+def _fitting(calls: Sequence[Call], entries: Sequence[str], files: SourceFiles | None, path: str) -> list[Call]:
+    """The calls that start what is asked for: by themselves, else through a shell script of the repository."""
+    if not entries:
+        return list(calls)
+    for level in (calls, [inner for call in calls for inner in inner_calls(call, files)]):
+        found = [call for call in level if any(_is_entry(call, name, files, path) for name in entries)]
+        if found:
+            return found
+    return []
 
 
 def _nearest(bound: Sequence[Bound], asked: Asked) -> list[Refusal]:
@@ -109,13 +119,6 @@ def _stay(trace: Trace, prefix_code: str, folder: str) -> Trace:
 def _folder(path: str) -> str:
     folder = posixpath.normpath(path or ".").lstrip("/")
     return "" if folder == "." else folder
-
-
-def _with_inner(calls: Sequence[Call], files: SourceFiles | None) -> list[Call]:
-    found: list[Call] = []
-    for call in calls:
-        found += [call, *inner_calls(call, files)]
-    return found
 
 
 def _entry_of(call: Call, files: SourceFiles | None) -> str | None:

@@ -17,6 +17,8 @@ from .values import number, same, text
 
 __all__ = ["Slot", "holds", "tokens"]
 
+_MOST_PIECES = 3
+_TOKENS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 SlotKind = Literal["value", "name", "script", "folder", "prose"]
 
 
@@ -34,8 +36,7 @@ class Slot:
 @lru_cache(maxsize=16384)
 def tokens(identifier: str) -> tuple[str, ...]:
     """The words of an identifier in lower case: at ``_``, ``-``, ``.``, blanks, and where case or digits change."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+", identifier)
-    return tuple(part.lower() for part in parts)
+    return tuple(part.lower() for part in _TOKENS.findall(identifier))
 
 
 @lru_cache(maxsize=16384)
@@ -71,7 +72,7 @@ def _number_in(wanted: str, item: Any, kind: str) -> bool:
     if not isinstance(item, str) or kind == "prose":
         return False
     name = posixpath.basename(item)
-    return re.search(rf"(?<![\d.]){re.escape(wanted)}(?!\d|\.\d)", name, re.IGNORECASE) is not None
+    return re.search(rf"(?<![\d.]){re.escape(wanted)}(?![0-9A-Za-z]|\.\d)", name, re.IGNORECASE) is not None
 
 
 def _text_in(wanted: str, found: str) -> bool:
@@ -90,32 +91,38 @@ def _text_in(wanted: str, found: str) -> bool:
 
 
 def _name_in(wanted: str, found: str) -> bool:
-    if _pieces(wanted) == _pieces(found):
+    pieces, whole = _pieces(wanted), _pieces(found)
+    if pieces == whole:
         return True
-    return _run(_pieces(wanted), _pieces(found)) or _words_in(wanted, found)
+    if len(pieces) > _MOST_PIECES and not re.search(r"\s", wanted):
+        return False  # so exact a name is meant as a whole
+    return _run(pieces, whole) or _words_in(wanted, found)
 
 
 def _words_in(wanted: str, found: str) -> bool:
     """``AFT`` in ``AFT_FULL``, ``CrissCross`` in ``CrissCrossAttention``; but not ``blip`` in ``blip2``."""
-    short, long = tokens(wanted), tokens(found)
-    for at in range(len(long) - len(short) + 1):
-        if long[at : at + len(short)] == short:
-            end = at + len(short)
-            if (
-                end < len(long)
-                and long[end].isdigit()
-                and not short[-1].isdigit()
-                and not _split_before(found, long, end)
-            ):
-                continue
-            return bool(short)
-    return "".join(short) == "".join(long)
+    short = tokens(wanted)
+    if "".join(short) == "".join(tokens(found)):
+        return True
+    parts = list(_TOKENS.finditer(found))
+    words = [part[0].lower() for part in parts]
+    for at in range(len(words) - len(short) + 1):
+        end = at + len(short)
+        if tuple(words[at:end]) == short and _parted(found, parts, at) and _parted(found, parts, end):
+            return True
+    return False
 
 
-def _split_before(found: str, long: tuple[str, ...], end: int) -> bool:
-    """Whether a separator or a class-like capital stands between two words: ``ResNet50`` yes, ``blip2`` no."""
-    joined = re.search(rf"{re.escape(long[end - 1])}[^0-9a-z]+{re.escape(long[end])}", found, re.IGNORECASE)
-    return joined is not None or found[:1].isupper()
+def _parted(found: str, parts: list[re.Match[str]], at: int) -> bool:
+    """Whether a word of an identifier may end before its ``at``-th part: at a sign, a capital, a class's number."""
+    if at in (0, len(parts)):
+        return True
+    before, after = parts[at - 1], parts[at]
+    if before.end() < after.start():
+        return True
+    if before[0].isdigit():
+        return False
+    return found[:1].isupper() if after[0].isdigit() else after[0][:1].isupper()
 
 
 def _path_in(wanted: str, found: str) -> bool:
