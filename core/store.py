@@ -105,11 +105,15 @@ class Store:
 
     def replace_candidates(self, repository: str, key: str, candidates: Sequence[Candidate]) -> None:
         """Store ``candidates`` (best first) as all there are of ``repository``, under the content key ``key``."""
+        self.replace_candidate_bodies(repository, key, [(c.id, c.digest, c.model_dump_json()) for c in candidates])
+
+    def replace_candidate_bodies(self, repository: str, key: str, rows: Sequence[tuple[str, str, str]]) -> None:
+        """The same for candidates that are JSON text already: id, digest and text of each."""
         with self.transaction():
             self._db.execute("DELETE FROM candidates WHERE repository = ?", (repository,))
             self._db.executemany(
                 "INSERT INTO candidates VALUES (?, ?, ?, ?, ?)",
-                [(c.id, repository, rank, c.digest, c.model_dump_json()) for rank, c in enumerate(candidates)],
+                [(found, repository, rank, digest, body) for rank, (found, digest, body) in enumerate(rows)],
             )
             self._db.execute("INSERT OR REPLACE INTO curated VALUES (?, ?)", (repository, key))
 

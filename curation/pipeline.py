@@ -10,16 +10,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from pathlib import Path
 
-from ..core import toolkit_version
 from ..core.errors import BenchwrightError, InfrastructureError
 from ..core.files import digest_of
-from ..core.models import Candidate, Repository
+from ..core.models import Repository
 from ..core.progress import Reporter
+from ..core.store import Store
 from ..core.workspace import Workspace
+from .memory import Memory, tool_digest
 
 __all__ = ["Curated", "content_key", "curate"]
 
@@ -35,24 +33,10 @@ class Curated:
     notes: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=1)
-def _tool_digest() -> str:
-    """Changes with the version and with the code of this stage, so that a newer tool never keeps older results."""
-    sources: list[tuple[str, str]] = []
-    waiting = [files(__package__)]
-    while waiting:
-        for item in waiting.pop().iterdir():
-            if item.is_dir() and item.name != "__pycache__":
-                waiting.append(item)
-            elif item.name.endswith(".py"):
-                sources.append((str(item), item.read_text("utf-8")))
-    return digest_of([toolkit_version(), [text for _, text in sorted(sources)]])
-
-
 def content_key(repository: Repository) -> str:
     """Everything the candidates of a repository depend on."""
     fields = repository.model_dump(mode="json", exclude={"ref", "license_sha256", "split", "environment"})
-    return digest_of([fields, _tool_digest()])
+    return digest_of([fields, tool_digest()])
 
 
 def curate(
@@ -82,33 +66,49 @@ def curate(
         }
         if waiting:
             with reporter.track("curate", len(waiting)) as advance:
-                for repository, outcome in _work(waiting, workspace.clones_dir, tuple(mirrors), jobs):
+                for repository, outcome in _work(waiting, workspace, tuple(mirrors), jobs):
                     if isinstance(outcome, BenchwrightError):
                         results[repository.name] = Curated(repository.name, error=outcome)
                         advance(f"{repository.name}: failed")
                         continue
-                    store.replace_candidates(repository.name, content_key(repository), outcome)
-                    results[repository.name] = Curated(repository.name, len(outcome))
-                    advance(f"{repository.name}: {len(outcome)} candidates")
+                    keep(store, repository, outcome)
+                    results[repository.name] = Curated(repository.name, len(outcome.rows))
+                    advance(f"{repository.name}: {len(outcome.rows)} candidates")
     return [results[repository.name] for repository in repositories]
 
 
-Outcome = list[Candidate] | BenchwrightError
+@dataclass(frozen=True)
+class Found:
+    """The candidates of one repository as they are stored (id, digest, JSON), and what is worth remembering."""
+
+    rows: tuple[tuple[str, str, str], ...]
+    memory: dict[str, dict[str, bytes]]
+
+
+Outcome = Found | BenchwrightError
+
+
+def keep(store: Store, repository: Repository, found: Found) -> None:
+    """Store candidates and memory in one transaction: all of it or nothing."""
+    with store.transaction():
+        for namespace, values in found.memory.items():
+            store.remember(namespace, values)
+        store.replace_candidate_bodies(repository.name, content_key(repository), found.rows)
 
 
 def _work(
-    waiting: Sequence[Repository], clones_dir: Path, mirrors: tuple[str, ...], jobs: int | None
+    waiting: Sequence[Repository], workspace: Workspace, mirrors: tuple[str, ...], jobs: int | None
 ) -> Iterator[tuple[Repository, Outcome]]:
     workers = min(jobs or len(os.sched_getaffinity(0)), len(waiting))
     if workers <= 1:
         for repository in waiting:
-            yield repository, curate_one(repository, clones_dir, mirrors)
+            yield repository, curate_one(repository, workspace, mirrors)
         return
     # fork costs nothing per worker and this process has no threads
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker, initargs=(os.getpid(),)) as pool:
         futures: dict[Future[Outcome], Repository] = {
-            pool.submit(curate_one, repository, clones_dir, mirrors): repository for repository in waiting
+            pool.submit(curate_one, repository, workspace, mirrors): repository for repository in waiting
         }
         try:
             for future in as_completed(futures):
@@ -128,14 +128,16 @@ def _as_worker(parent: int) -> None:
         os._exit(1)
 
 
-def curate_one(repository: Repository, clones_dir: Path, mirrors: tuple[str, ...]) -> Outcome:
+def curate_one(repository: Repository, workspace: Workspace, mirrors: tuple[str, ...]) -> Outcome:
     """The candidates of one repository, or why there are none."""
     from .candidates import candidates_of
     from .source import open_tree
 
     try:
-        with open_tree(repository, clones_dir, mirrors) as tree:
-            return candidates_of(repository, tree)
+        with workspace.open_store() as store, open_tree(repository, workspace.clones_dir, mirrors) as tree:
+            memory = Memory(store)
+            found = candidates_of(repository, tree, memory)
+            return Found(tuple((c.id, c.digest, c.model_dump_json()) for c in found), memory.new)
     except BenchwrightError as error:
         return error
     except OSError as error:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core.errors import BenchwrightError
-from ..core.models import Candidate, Repository
+from ..core.models import Repository
 from ..core.progress import Reporter
 from ..core.tasks import load_tasks
 from ..core.workspace import Workspace
 from .address import parse_address
 from .licenses import UNKNOWN, License, find_license
 from .pins import resolve_pin
+from .pipeline import Found, content_key, curate_one, keep
 from .source import PinnedTree, open_tree
 
 __all__ = ["Added", "Moved", "State", "add", "check", "update"]
@@ -138,8 +139,6 @@ def update(workspace: Workspace, name: str, commit: str, *, mirrors: Sequence[st
     Raises:
         BenchwrightError: the name is not registered, or the commit cannot be found.
     """
-    from .pipeline import content_key, curate_one
-
     (old,) = workspace.repositories([name])
     pin = resolve_pin(parse_address(old.url, allow_file=True), commit, mirrors)
     new = old.model_copy(update={"commit": pin.commit, "ref": commit if commit != pin.commit else None})
@@ -152,32 +151,36 @@ def update(workspace: Workspace, name: str, commit: str, *, mirrors: Sequence[st
         licence["license"] = kept or (found.spdx if found else None)
     new = new.model_copy(update=licence)
     with workspace.open_store() as store:
-        stored = list(store.candidates([old.name])) if store.curated_key(old.name) == content_key(old) else None
-        before = stored if stored is not None else _candidates(curate_one(old, workspace.clones_dir, tuple(mirrors)))
-        after = _candidates(curate_one(new, workspace.clones_dir, tuple(mirrors)))
+        if store.curated_key(old.name) == content_key(old):
+            before = {candidate.id: candidate.digest for candidate in store.candidates([old.name])}
+        else:
+            before = _digests(_found(curate_one(old, workspace, tuple(mirrors))))
+        after = _found(curate_one(new, workspace, tuple(mirrors)))
         with workspace.lock():
             current = workspace.repositories()
             workspace.save_repositories([new if item.name == old.name else item for item in current])
-        store.replace_candidates(new.name, content_key(new), after)
-    return _compare(workspace, old, new, before, after, pin.note)
+        keep(store, new, after)
+    return _compare(workspace, old, new, before, _digests(after), pin.note)
 
 
-def _candidates(outcome: list[Candidate] | BenchwrightError) -> list[Candidate]:
+def _found(outcome: Found | BenchwrightError) -> Found:
     if isinstance(outcome, BenchwrightError):
         raise outcome
     return outcome
+
+
+def _digests(found: Found) -> dict[str, str]:
+    return {candidate: digest for candidate, digest, _ in found.rows}
 
 
 def _compare(
     workspace: Workspace,
     old: Repository,
     new: Repository,
-    before: Sequence[Candidate],
-    after: Sequence[Candidate],
+    was: Mapping[str, str],
+    now: Mapping[str, str],
     note: str,
 ) -> Moved:
-    was = {candidate.id: candidate.digest for candidate in before}
-    now = {candidate.id: candidate.digest for candidate in after}
     fates: dict[str, str] = {}
     for item in load_tasks(workspace):
         if item.task.repository.name == new.name:

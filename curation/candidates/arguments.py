@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...core.files import digest_of
 from ...core.models import Argument
 from ..commands.snippets import Call
 from ..flags import FlagReport, bind, flags_of
-from ..flags.report import SourceFiles
+from ..memory import FLAGS, Memory, flags_key, flags_value, recalled_flags
+from ..source import PinnedTree
 
 __all__ = ["FlagReader", "bound_arguments", "call_arguments"]
 
 
 class FlagReader:
-    """The flags of a repository's entry points, each read once."""
+    """The flags of a repository's entry points, each read once, or recalled where nothing that decides them changed."""
 
-    def __init__(self, files: SourceFiles) -> None:
-        self._files = files
+    def __init__(self, tree: PinnedTree, memory: Memory, targets: Iterable[str]) -> None:
+        self._tree = tree
+        self._memory = memory
         self._reports: dict[str, FlagReport] = {}
+        self._modules = digest_of([path for path in tree.paths() if path.endswith(".py")])
+        self._sources: dict[str, bytes] | None = None
+        memory.expect(FLAGS, [flags_key(tree, path, self._modules) for path in targets])
 
     def report(self, path: str) -> FlagReport:
         if path not in self._reports:
-            self._reports[path] = flags_of(self._files, path)
+            key = flags_key(self._tree, path, self._modules)
+            found = recalled_flags(self._memory.get(FLAGS, key), self._tree)
+            if found is None:
+                found = flags_of(self, path)
+                value = flags_value(found, self._tree)
+                if value is not None:
+                    self._memory.put(FLAGS, key, value)
+            self._reports[path] = found
         return self._reports[path]
+
+    # the files of the repository, as flags_of wants them; modules are read all at once, the first time one is wanted
+
+    def paths(self) -> Sequence[str]:
+        return self._tree.paths()
+
+    def read(self, path: str) -> bytes | None:
+        if self._sources is None:
+            modules = [name for name in self._tree.paths() if name.endswith(".py")]
+            self._sources = dict(self._tree.read_many(modules))
+        return self._sources[path] if path in self._sources else self._tree.read(path)
 
 
 def bound_arguments(report: FlagReport, args: Sequence[str]) -> tuple[tuple[Argument, ...], list[tuple[float, str]]]:
@@ -34,7 +58,8 @@ def bound_arguments(report: FlagReport, args: Sequence[str]) -> tuple[tuple[Argu
     """
     binding = bind(report, args)
     arguments = [
-        argument.model_copy(update={"value": _plain(binding.values[argument.name])})
+        # checked already, and there are tens of thousands: no need to check them again
+        Argument.model_construct(**{**argument.__dict__, "value": _plain(binding.values[argument.name])})
         if argument.name in binding.values
         else argument
         for argument in report.arguments

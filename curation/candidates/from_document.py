@@ -14,7 +14,7 @@ from ..documents import Block, Document
 from .draft import Draft
 from .layout import Layout, Place
 from .outline import Outline
-from .passages import Passage, passages_of
+from .passages import Passage
 from .prefix import prefix_for
 
 __all__ = ["DocumentReader", "command_key", "locate"]
@@ -78,14 +78,14 @@ def command_key(target: str, args: Sequence[str]) -> tuple[object, ...]:
 class DocumentReader:
     """Makes drafts from one document of a repository."""
 
-    def __init__(self, layout: Layout, document: Document, blob: str, rank: int) -> None:
+    def __init__(self, layout: Layout, document: Document, passages: Sequence[Passage], blob: str, rank: int) -> None:
         self.layout = layout
         self.document = document
         self.blob = blob
         self.rank = rank
         self.folder = posixpath.dirname(document.path)
         self.outline = Outline(document)
-        self.passages = passages_of(document)
+        self.passages = passages
 
     def source(self, start: int, end: int) -> Source:
         return Source(

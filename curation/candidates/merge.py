@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from ...core.files import digest_of
 from ...core.models import Candidate, Repository, Source
 from ..flags import FlagReport
 from .arguments import FlagReader, bound_arguments, call_arguments
@@ -20,6 +20,15 @@ _BASE = {
     "script": (0.4, "a command in a shell script that a document leads to"),
     "undocumented": (0.15, "a script with a command line that no document names"),
 }
+
+
+_SHOWN: dict[str, Any] = {
+    **dict.fromkeys(("type", "path", "entry_point", "output", "arguments", "oracle", "prefix_code"), True),
+    "source": {"heading"},
+    "oracle_scopes": {"__all__": {"scope", "text"}},
+    "context": {"__all__": {"path", "symbol", "text"}},
+}
+"""What an annotator is shown; lines, blobs and the commit are not among it."""
 
 
 def merge(drafts: Iterable[Draft]) -> list[Draft]:
@@ -82,22 +91,10 @@ def _candidate(repository: Repository, draft: Draft, flags: FlagReader, identity
     notes += draft.notes
     score = min(max(sum(weight for weight, _ in notes), 0.0), 1.0)
     oracle = next((scope for scope in draft.scopes if scope.scope == draft.preferred), draft.scopes[0])
-    shown = {
-        "type": draft.type,
-        "path": relative(draft.folder),
-        "entry_point": draft.entry_point.model_dump(mode="json"),
-        "output": draft.output,
-        "arguments": [argument.model_dump(mode="json") for argument in arguments],
-        "oracle": oracle.text,
-        "oracle_scopes": [[scope.scope, scope.text] for scope in draft.scopes],
-        "prefix_code": draft.prefix,
-        "context": [[piece.path, piece.symbol, piece.text] for piece in draft.context],
-        "heading": list(draft.source.heading),
-    }
     name = hashlib.sha256("\0".join(map(str, identity)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return Candidate(
+    candidate = Candidate(
         id=f"{repository.name}-{name}",
-        digest=digest_of(shown),
+        digest="",
         repository=repository.ref_of(),
         source=draft.source,
         type=draft.type,
@@ -113,3 +110,5 @@ def _candidate(repository: Repository, draft: Draft, flags: FlagReader, identity
         reasons=tuple(f"{weight:+.2f} {phrase}" for weight, phrase in notes),
         also_at=tuple(draft.also_at),
     )
+    shown = candidate.model_dump_json(include=_SHOWN)
+    return candidate.model_copy(update={"digest": hashlib.sha256(shown.encode("utf-8")).hexdigest()})

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+
+from pydantic import TypeAdapter, ValidationError
 
 from ..commands import Reading, Snippet, commands_in, read_snippet, typed_python
-from ..documents import Block, Document
+from ..documents import Block, Document, Heading, read_document
+from ..documents.text import decode, split_lines
+from ..memory import DOCUMENTS, Memory
 
-__all__ = ["Passage", "mentions", "passages_of"]
+__all__ = ["Passage", "document_key", "mentions", "passages_of", "read_passages"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,45 @@ def python_of(block: Block) -> str:
         lines = block.text.split("\n")
         return "\n".join(line for line in lines if not line.lstrip().startswith(("!", "%", "?")))
     return block.text
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A document without its lines, which the file itself gives."""
+
+    headings: tuple[Heading, ...]
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...]
+    passages: tuple[Passage, ...]
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[Remembered]:
+    return TypeAdapter(Remembered)
+
+
+def document_key(path: str, blob: str) -> str:
+    """What reading a document depends on: its content, and the format its name says."""
+    return f"{blob}:{posixpath.splitext(path)[1].lower()}"
+
+
+def read_passages(path: str, blob: str, data: bytes, memory: Memory) -> tuple[Document, list[Passage]]:
+    """A document and its passages, recalled where the same content was read before."""
+    key = document_key(path, blob)
+    value = memory.get(DOCUMENTS, key)
+    if value is not None:
+        try:
+            known = _adapter().validate_json(value)
+        except ValidationError:
+            pass
+        else:
+            lines = split_lines(decode(data) or "") if known.blocks or known.headings or not known.notes else ()
+            return Document(path, lines, known.headings, known.blocks, known.notes), list(known.passages)
+    document = read_document(path, data)
+    passages = passages_of(document)
+    found = Remembered(document.headings, document.blocks, document.notes, tuple(passages))
+    memory.put(DOCUMENTS, key, _adapter().dump_json(found))
+    return document, passages
 
 
 _MENTION = re.compile(r"(?<![\w/.$}-])[\w./*-]*[\w*]\.(?:sh|bash)\b")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Repository
 from benchwright.core.workspace import Workspace
@@ -23,6 +24,9 @@ from benchwright.curation.repositories import add, check, update
 from .conftest import commit_files
 
 Make = Callable[..., tuple[Path, str]]
+
+PARTS, RUNS = 25, 8
+"""Documents of each of several repositories, and commands of each document."""
 
 TRAIN = """\
 import argparse
@@ -93,6 +97,17 @@ def test_a_second_run_does_nothing_and_says_so(tool: Path, workspace: Workspace,
     (again,) = curate(workspace, mirrors=["file:///nowhere/{name}"], jobs=1)
     assert again.unchanged
     assert lines_of(workspace) == before
+
+
+def test_what_was_remembered_gives_the_same_candidates(
+    tool: Path, workspace: Workspace, mirrors: list[str], tmp_path: Path
+) -> None:
+    curate(workspace, mirrors=mirrors, jobs=1)
+    commit_files(tool, {"docs/README.md": readme("More", 1), "tools/train.py": TRAIN})
+    update(workspace, "tool", "main", mirrors=mirrors)
+    fresh = Workspace.create(tmp_path / "fresh", workspace.repositories())
+    curate(fresh, mirrors=mirrors, jobs=1)
+    assert lines_of(workspace) == lines_of(fresh)
 
 
 def test_one_that_fails_keeps_what_was_there_and_stops_no_other(
@@ -180,8 +195,8 @@ def several(make_repository: Make) -> dict[str, str]:
     commits = {}
     for number in range(6):
         files: dict[str, str] = {"README.md": readme(f"Repository {number}", 3), "train.py": TRAIN}
-        for part in range(60):
-            files[f"examples/part{part}/README.md"] = readme(f"Part {part}", 12)
+        for part in range(PARTS):
+            files[f"examples/part{part}/README.md"] = readme(f"Part {part}", RUNS)
             files[f"examples/part{part}/train.py"] = TRAIN
         commits[f"repo{number}"] = make_repository(f"repo{number}", files)[1]
     return commits
@@ -231,7 +246,7 @@ def test_a_killed_run_and_another_end_like_one_that_was_not_killed(
     assert run(killed.root, "--mirror", mirrors[0], "curate", "--jobs", "2").returncode == 0
     assert stored(killed) == len(several)
     assert lines_of(killed) == lines_of(whole)
-    assert len(lines_of(whole)) == 6 * (3 + 60 * 12)
+    assert len(lines_of(whole)) == 6 * (3 + PARTS * RUNS)
 
 
 def test_exports_are_the_same_bytes_whatever_locale_hash_seed_and_folder(
@@ -250,4 +265,4 @@ def test_exports_are_the_same_bytes_whatever_locale_hash_seed_and_folder(
         assert run(workspace.root, "candidates", "export", **environment).stdout == target.read_bytes()
     assert len(exports) == 1
     lines = [json.loads(line) for line in exports.pop().splitlines()]
-    assert len({line["id"] for line in lines}) == len(lines) == 2 * (3 + 60 * 12)
+    assert len({line["id"] for line in lines}) == len(lines) == 2 * (3 + PARTS * RUNS)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Repository
-from benchwright.curation import fetch, gitrun, open_tree
+from benchwright.curation import fetch, open_tree
 from benchwright.curation.address import parse_address
 from benchwright.curation.pins import resolve_pin
 
@@ -70,9 +71,8 @@ def test_a_commit_that_is_nowhere_is_said_to_be_missing_and_leaves_no_clone(
     make_repository: Make, git_server: Any, tmp_path: Path
 ) -> None:
     make_repository("tool", {"README.md": "one"})
-    with pytest.raises(BenchwrightError, match="does not have the pinned commit") as caught:
+    with pytest.raises(BenchwrightError, match="does not have the pinned commit"):
         open_tree(pinned("01" * 20), tmp_path / "clones", [git_server.template + "/nowhere", git_server.template])
-    assert caught.value.remedy or True
     assert list((tmp_path / "clones").rglob("HEAD")) == []
 
 
@@ -124,4 +124,3 @@ def test_no_process_is_left_behind(make_repository: Make, tmp_path: Path) -> Non
     children = Path(f"/proc/self/task/{Path('/proc/self').resolve().name}/children").read_text().split()
     assert children == []
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 2
-    assert gitrun.FETCH_TIMEOUT_S > 0

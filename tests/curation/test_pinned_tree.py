@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Repository
 from benchwright.core.workspace import Workspace
@@ -40,13 +41,14 @@ def test_files_are_read_as_stored_at_the_pin(make_repository: Make, open_own: Ca
         assert list(tree.paths()) == ["a.md", "weiß/名.txt", "with blank"]
         assert tree.read("a.md") == b"\xef\xbb\xbfone\r\n"
         assert tree.read("nothing") is None
-        assert dict(tree.read_many(["with blank", "nothing", "weiß/名.txt"])) == {"with blank": b"y", "weiß/名.txt": b"x"}
+        assert dict(tree.read_many(["with blank", "nothing", "weiß/名.txt"])) == {
+            "with blank": b"y",
+            "weiß/名.txt": b"x",
+        }
         assert tree.blob_of("a.md") == git(folder, "rev-parse", f"{commit}:a.md")
 
 
-def test_many_and_large_files_do_not_block_the_pipe(
-    make_repository: Make, open_own: Callable[..., PinnedTree]
-) -> None:
+def test_many_and_large_files_do_not_block_the_pipe(make_repository: Make, open_own: Callable[..., PinnedTree]) -> None:
     files = {f"f{number:04}": bytes([number % 251]) * 3000 for number in range(1500)}
     _, commit = make_repository("many", files)
     with open_own("many", commit) as tree:
