@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.models import ContextPiece
-from .index import Index
+from .index import Index, Wanted
 from .tokens import count_tokens
-from .wanted import Wanted
 
 __all__ = ["cut"]
 

@@ -10,14 +10,15 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from ..flags import SourceFiles
+from ..flags.syntax import parse_python
 
-__all__ = ["LAYOUT", "Definition", "FileIndex", "Index", "index_source"]
+__all__ = ["LAYOUT", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
 
 LAYOUT = 1
 """Goes up when what is kept under a blob's id changes its form."""
@@ -31,6 +32,23 @@ QUERY = """
 (import_from_statement) @import
 (import_statement) @import
 """
+
+
+_DEFINED = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_REGISTERED = re.compile(rb"^[ \t]*@[\w.]+\([^)\n'\"]*['\"]([^'\"\n]{3,100})['\"]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One stretch of a file: all of it where it fits, else down to ``header_line``, which is its essence."""
+
+    path: str
+    start_line: int
+    header_line: int
+    end_line: int
+    symbol: str
+    worth: float
+    """Higher comes first: 100 and more for what defines the arguments, below 50 for what is only used."""
 
 
 @lru_cache(maxsize=1)
@@ -90,7 +108,11 @@ class FileIndex:
 
 def index_source(source: bytes) -> FileIndex:
     """The index of one file; a file with syntax errors gives what can be made out."""
-    root = Parser(_PYTHON).parse(source).root_node
+    return index_tree(Parser(_PYTHON).parse(source).root_node)
+
+
+def index_tree(root: Node) -> FileIndex:
+    """The same from a tree that is there already."""
     captured = QueryCursor(_query()).captures(root)
     nodes = [(node, "function") for node in captured.get("function", ())]
     nodes += [(node, "class") for node in captured.get("class", ())]
@@ -170,6 +192,8 @@ class Index:
         """``cache`` maps blob ids to kept indexes, ``blob_of`` paths to blob ids; without either, nothing is kept."""
         self.files = files
         self.paths = [path for path in files.paths() if path.endswith(".py")]
+        self.programs: dict[str, list[Wanted]] = {}
+        """What each program needs whatever its command's values are: ``wanted.py`` keeps it here."""
         self._blob_of = blob_of or {}
         self._cache = cache
         self._known: dict[str, FileIndex] = {}
@@ -184,67 +208,77 @@ class Index:
     def of(self, path: str) -> FileIndex:
         """The index of one file."""
         known = self._known.get(path)
-        if known is not None:
-            return known
+        if known is None:
+            known = self._kept(path) or self._keep(path, index_tree(parse_python(self.source(path)).root_node))
+            self._known[path] = known
+        return known
+
+    def _kept(self, path: str) -> FileIndex | None:
         blob = self._blob_of.get(path)
         kept = self._cache.get(blob) if self._cache is not None and blob is not None else None
-        made = FileIndex.from_bytes(kept) if kept is not None else None
-        if made is None:
-            made = index_source(self.source(path))
-            if self._cache is not None and blob is not None:
-                self._cache[blob] = made.to_bytes()
-        self._known[path] = made
+        return None if kept is None else FileIndex.from_bytes(kept)
+
+    def _keep(self, path: str, made: FileIndex) -> FileIndex:
+        blob = self._blob_of.get(path)
+        if self._cache is not None and blob is not None:
+            self._cache[blob] = made.to_bytes()
         return made
 
     def build(self) -> dict[str, FileIndex]:
-        """The index of every Python file."""
-        return {path: self.of(path) for path in self.paths}
+        """The index of every Python file; no tree is kept."""
+        for path in self.paths:
+            if path not in self._known:
+                self._known[path] = self._kept(path) or self._keep(path, index_source(self.source(path)))
+        return dict(self._known)
 
     def defining(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
-        """Where functions and classes of these names are defined at the top level of a file.
-
-        Only files whose text has such a definition are indexed.
-        """
-        return self._named(names, rb"", lambda definition: not definition.parent)
+        """Where functions and classes of these names are defined at the top level of a file."""
+        return self._named(names, self._spelled[0], lambda definition: not definition.parent)
 
     def methods(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
         """Where methods of these names are defined."""
-        return self._named(names, rb"[ \t]+", lambda definition: bool(definition.parent))
-
-    def _named(
-        self, names: Iterable[str], indent: bytes, keep: Callable[[Definition], bool]
-    ) -> dict[str, list[tuple[str, Definition]]]:
-        wanted = sorted({name for name in names if name.isidentifier()})
-        found: dict[str, list[tuple[str, Definition]]] = {}
-        if not wanted:
-            return found
-        spelled = b"|".join(re.escape(name.encode()) for name in wanted)
-        pattern = re.compile(
-            rb"^" + indent + rb"(?:async[ \t]+)?(?:def|class)[ \t]+(?:" + spelled + rb")\b", re.MULTILINE
-        )
-        for path in self.paths:
-            if pattern.search(self.source(path)) is None:
-                continue
-            for definition in self.of(path).definitions:
-                if keep(definition) and definition.name in wanted:
-                    found.setdefault(definition.name, []).append((path, definition))
-        return found
+        return self._named(names, self._spelled[1], lambda definition: bool(definition.parent))
 
     def registered(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
         """What a decorator registers under these names: ``@registry.register_model("name")``."""
-        wanted = sorted({name for name in names if 2 < len(name) <= 100 and "\n" not in name})
         found: dict[str, list[tuple[str, Definition]]] = {}
-        if not wanted:
-            return found
-        spelled = b"|".join(re.escape(name.encode()) for name in wanted)
-        pattern = re.compile(rb"^[ \t]*@[\w.]+\([^)\n]*['\"](" + spelled + rb")['\"][^\n]*$", re.MULTILINE)
-        for path in self.paths:
-            for match in pattern.finditer(self.source(path)):
-                line = self.source(path).count(b"\n", 0, match.start()) + 1
+        for name in sorted(set(names) & set(self._spelled[2])):
+            for path, line in self._spelled[2][name]:
                 definition = self.around(path, line)
                 if definition is not None:
-                    found.setdefault(match.group(1).decode(), []).append((path, definition))
+                    found.setdefault(name, []).append((path, definition))
         return found
+
+    def _named(
+        self, names: Iterable[str], places: Mapping[str, set[str]], keep: Callable[[Definition], bool]
+    ) -> dict[str, list[tuple[str, Definition]]]:
+        return {
+            name: [
+                (path, definition)
+                for path in sorted(places[name])
+                for definition in self.of(path).definitions
+                if definition.name == name and keep(definition)
+            ]
+            for name in sorted(set(names) & set(places))
+        }
+
+    @cached_property
+    def _spelled(self) -> tuple[dict[str, set[str]], dict[str, set[str]], dict[str, list[tuple[str, int]]]]:
+        """Files by the names that look defined in them (top level, inside), and places by registered names.
+
+        Found by the look of the lines, which is quick; the index of a file then says what is really there.
+        """
+        top: dict[str, set[str]] = {}
+        inside: dict[str, set[str]] = {}
+        registered: dict[str, list[tuple[str, int]]] = {}
+        for path in self.paths:
+            source = self.source(path)
+            for indent, name in _DEFINED.findall(source):
+                (inside if indent else top).setdefault(name.decode(), set()).add(path)
+            for match in _REGISTERED.finditer(source):
+                line = source.count(b"\n", 0, match.start()) + 1
+                registered.setdefault(match.group(1).decode("utf-8", "replace"), []).append((path, line))
+        return top, inside, registered
 
     def around(self, path: str, line: int) -> Definition | None:
         """The outermost definition that holds ``line``."""

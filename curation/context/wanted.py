@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
 from tree_sitter import Node
 
@@ -15,24 +17,12 @@ from ..flags.interpreter import Interpreter, Stop
 from ..flags.scopes import Scope
 from ..flags.syntax import children, parse_python, string_value, text_of, walk
 from ..flags.values import Class, Function, Value
-from .index import Definition, Index
+from .index import Definition, Index, Wanted
 
-__all__ = ["Wanted", "wanted_by_script", "wanted_by_snippet"]
+__all__ = ["wanted_by_script", "wanted_by_snippet"]
 
 MOST_DEFINITIONS = 60
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """One stretch of a file: all of it where it fits, else down to ``header_line``, which is its essence."""
-
-    path: str
-    start_line: int
-    header_line: int
-    end_line: int
-    symbol: str
-    worth: float
-    """Higher comes first: 100 and more for what defines the arguments, below 50 for what is only used."""
+_STATEMENTS = frozenset({"expression_statement", "call", "decorator", "typed_default_parameter"})
 
 
 # Scripts
@@ -40,23 +30,39 @@ class Wanted:
 
 def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> list[Wanted]:
     """The parser, the main path, what it uses, and where argument values are told apart, for the program ``path``."""
-    report = flags_of(index.files, path)
     given = {argument.name for argument in arguments if argument.value is not None}
-    found = list(parser_statements(index, report, given))
-    if not path.endswith(".py"):
-        lines = index.source(path).count(b"\n") + 1
-        return [*found, Wanted(path, 1, min(lines, 60), lines, path.rsplit("/", 1)[-1], 90)]
+    found = list(parser_statements(index, flags_of(index.files, path), given))
+    found.extend(whole_program(index, path))
+    reached = dict.fromkeys([path, *(wanted.path for wanted in found)])
+    found.extend(value_lines(index, reached, arguments))
+    return found
+
+
+def whole_program(index: Index, path: str) -> list[Wanted]:
+    """What does not depend on a command's values, worked out once for each program."""
+    known = index.programs.get(path)
+    if known is None:
+        known = index.programs[path] = main_path(index, path) if path.endswith(".py") else script_lines(index, path)
+    return known
+
+
+def script_lines(index: Index, path: str) -> list[Wanted]:
+    """A shell script as a whole."""
+    lines = index.source(path).count(b"\n") + 1
+    return [Wanted(path, 1, min(lines, 60), lines, path.rsplit("/", 1)[-1], 90)]
+
+
+def main_path(index: Index, path: str) -> list[Wanted]:
+    """Where a Python program begins, and the definitions it uses."""
     reading = Interpreter(index.files, path)
     try:
         scope = reading.module(path)
     except (Stop, RecursionError):
-        return found
+        return []
     root = parse_python(index.source(path)).root_node
     starts = main_nodes(root, scope)
-    found.extend(main_stretches(index, path, starts))
+    found = list(main_stretches(index, path, starts))
     found.extend(used(index, reading, [(node, scope) for node in starts], path))
-    reached = dict.fromkeys([path, *(wanted.path for wanted in found)])
-    found.extend(value_lines(index, reached, arguments))
     return found
 
 
@@ -80,14 +86,18 @@ def parser_statements(index: Index, report: FlagReport, given: set[str]) -> Iter
 
 def statement_ends(index: Index, path: str, lines: Iterable[int]) -> dict[int, int]:
     """The last line of the statement or call that begins at each line."""
-    wanted = set(lines)
+    wanted = sorted(lines)
     ends: dict[int, int] = {}
-    if not path.endswith(".py"):
-        return ends
-    for node in walk(parse_python(index.source(path)).root_node):
-        line = node.start_point[0] + 1
-        if line in wanted and node.type in ("expression_statement", "call", "decorator", "typed_default_parameter"):
-            ends[line] = max(ends.get(line, line), node.end_point[0] + 1)
+    stack = [parse_python(index.source(path)).root_node] if path.endswith(".py") else []
+    while stack:
+        node = stack.pop()
+        first, last = node.start_point[0] + 1, node.end_point[0] + 1
+        place = bisect_left(wanted, first)
+        if place == len(wanted) or wanted[place] > last:
+            continue  # nothing that is wanted begins in here
+        if wanted[place] == first and node.type in _STATEMENTS:
+            ends[first] = max(ends.get(first, first), last)
+        stack.extend(node.named_children)
     return ends
 
 
@@ -201,17 +211,22 @@ def of_definition(path: str, definition: Definition, worth: float) -> Wanted:
 def value_lines(index: Index, paths: Iterable[str], arguments: Sequence[Argument]) -> Iterator[Wanted]:
     """Lines that tell an argument's values apart: ``args.model == "x"``, ``{"x": ...}[args.model]``, a dict's keys."""
     open_ended = [a for a in arguments if a.choices is None and a.type in ("str", None) and isinstance(a.value, str)]
+    patterns = [(argument.name, telling(argument.name, argument.value)) for argument in open_ended if argument.value]
     for path in paths:
-        lines = index.source(path).decode("utf-8", "replace").splitlines() if path.endswith(".py") else []
-        for argument in open_ended:
-            name, value = re.escape(argument.name), re.escape(argument.value)
-            compared = re.compile(
-                rf"\.{name}\b.*(?:==|!=|\bin\b|\]|lower\(|startswith)|\[[^\]]*\.{name}\b|['\"]{value}['\"]"
-            )
-            hits = [number for number, line in enumerate(lines, 1) if compared.search(line)] if value else []
-            for number in hits[:4]:
-                end = min(len(lines), number + 2)
-                yield Wanted(path, max(1, number - 2), end, end, f"values of {argument.name}", 60)
+        source = index.source(path) if path.endswith(".py") else b""
+        for name, pattern in patterns:
+            for match in islice(pattern.finditer(source), 4):
+                line = source.count(b"\n", 0, match.start()) + 1
+                yield Wanted(path, max(1, line - 2), line + 2, line + 2, f"values of {name}", 60)
+
+
+@lru_cache(maxsize=4096)
+def telling(name: str, value: str) -> re.Pattern[bytes]:
+    """Lines that compare or look up the argument ``name``, or hold ``value`` as a string."""
+    attribute, literal = re.escape(name.encode()), re.escape(value.encode("utf-8", "replace"))
+    compared = rb"\." + attribute + rb"\b[^\n]{0,200}?(?:==|!=|\bin\b|\]|lower\(|startswith)"
+    looked_up = rb"\[[^\]\n]{0,200}\." + attribute + rb"\b"
+    return re.compile(compared + rb"|" + looked_up + rb"|['\"]" + literal + rb"['\"]")
 
 
 # Snippets

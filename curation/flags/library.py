@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from .modules import Layout, is_below
-from .report import SourceFiles
+from .report import FlagReport, SourceFiles
 from .scopes import Scope
 
 __all__ = ["Library", "library_of"]
@@ -25,6 +25,7 @@ class Library:
 
     layout: Layout
     sources: dict[str, bytes | None] = field(default_factory=dict)
+    reports: dict[str, FlagReport] = field(default_factory=dict)
     scopes: dict[Key, tuple[Scope, frozenset[str]]] = field(default_factory=dict)
     reaching: dict[tuple[Key, int], tuple[bool, frozenset[str]]] = field(default_factory=dict)
     """Whether a parser can be reached through the function or class at a place."""

@@ -14,6 +14,7 @@ from .click_reader import read_click
 from .config_reader import read_hydra
 from .fire_reader import read_fire
 from .interpreter import Interpreter, Stop
+from .library import library_of
 from .plain_readers import read_argv, read_getopt, read_shell
 from .report import FlagReport, SourceFiles
 from .syntax import parse_python
@@ -43,6 +44,14 @@ def flags_of(files: SourceFiles, path: str) -> FlagReport:
     Nothing is imported or run. The report depends only on the list of paths and on the files in ``read_paths``. A
     path that cannot be read gives a report of kind ``none`` that is not complete and says so.
     """
+    reports = library_of(files).reports
+    if path not in reports:
+        reports[path] = report_of(files, path)
+    return reports[path]
+
+
+def report_of(files: SourceFiles, path: str) -> FlagReport:
+    """The same, read anew."""
     reading = Interpreter(files, path)
     source = reading.source(path)
     if source is None:
