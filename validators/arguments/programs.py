@@ -163,7 +163,7 @@ class Bound:
         """Every place of the call that can hold a value."""
         call = self.call
         target = call.target.replace(".", "/") if call.kind == "module" else call.target
-        found = [Slot("the script", target, "script"), Slot("the folder", call.folder, "folder")]
+        found = [Slot("the script", target, "script")]
         found += [Slot("the launcher", word, "name") for word in call.launcher]
         for name, value in call.env:
             found += [Slot(f"${name}", value), Slot(f"${name}", name, "name")]

@@ -1,6 +1,6 @@
 """Where a call or snippet holds values, for arguments that the dataset names without their being flags.
 
-A slot is a place (an option, a positional, the script, the folder, a parameter of a call) with a value. A wanted value
+A slot is a place (an option, a positional, the script, a parameter of a call) with a value. A wanted value
 is in a slot when it is the slot's whole value, a run of a path's parts, or a run of the words in an identifier.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["Slot", "holds", "tokens"]
 
 _MOST_PIECES = 3
 _TOKENS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-SlotKind = Literal["value", "name", "script", "folder", "prose"]
+SlotKind = Literal["value", "name", "script", "prose"]
 
 
 @dataclass(frozen=True)
