@@ -8,7 +8,8 @@ text of an answer is the code), ``score.py`` and ``mlbench.py`` (the two protoco
 from .answers import Extraction, extract
 from .metrics import clustered_interval, pass_at_k
 from .predictions import Predictions, read_predictions
-from .run import Evaluation, Options, evaluate
+from .run import Evaluation, evaluate
+from .settings import Options
 
 __all__ = [
     "Evaluation",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.models import Outcome, OutcomeKind
 from ..rows import Key, Row, arguments_of
@@ -11,6 +11,9 @@ from . import mlbench
 from .answers import extract, is_text, language_of
 
 __all__ = ["NOT_EXECUTED", "Sample", "examine", "with_outcome"]
+
+if TYPE_CHECKING:
+    from ...curation.flags import SourceFiles
 
 LANGUAGES = {"Bash Script": "shell", "Python Code": "python"}
 NOT_EXECUTED = OutcomeKind.NOT_EXECUTED.value
@@ -56,8 +59,11 @@ class Sample:
         }
 
 
-def examine(row: Row, index: int, text: str | None) -> Sample:
+def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = None) -> Sample:
     """Everything that can be said of a sample without executing it.
+
+    With ``files``, the repository at its pin, arguments are read through the program's own flags; without, by names
+    as written.
 
     Raises:
         BenchwrightError: the row's arguments are no mapping.
@@ -75,12 +81,30 @@ def examine(row: Row, index: int, text: str | None) -> Sample:
         if found.rule == "other_language_block" or language not in (LANGUAGES[row.type], "unknown"):
             wanted = "a shell command" if row.type == "Bash Script" else "Python code"
             outcome, detail = "wrong_type", f"asked for {wanted}, the answer reads as {language}"
+        elif refusal := _refusal(row, found.code, files):
+            outcome, detail = "wrong_arguments", refusal
     runs: str | None = found.code if found.code is not None else text
     if published.rule is None and not is_text(runs or ""):
         published = mlbench.Verdict(False, "not_text")
     if outcome != NOT_EXECUTED and published.rule is not None:
         runs = None
     return Sample(row.key, index, outcome, detail, found.code, found.rule, published, runs)
+
+
+def _refusal(row: Row, code: str, files: SourceFiles | None) -> str:
+    """Why the code does not do what the arguments ask; empty where it does."""
+    from ...validators.arguments import check_arguments
+
+    verdict = check_arguments(
+        code,
+        row.type,
+        arguments_of(row),
+        path=row.path,
+        prefix_code=row.prefix_code,
+        reference=row.output,
+        files=files,
+    )
+    return "" if verdict.accepted else str(verdict)
 
 
 def with_outcome(sample: Sample, row: Row, text: str, outcome: Outcome) -> Sample:

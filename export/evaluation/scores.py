@@ -160,6 +160,7 @@ def _shares(samples: Sequence[Sample], protocol: str) -> dict[str, float | None]
             "given": [s.outcome != "missing" for s in samples],
             "code": [s.outcome not in ("missing", "no_code") for s in samples],
             "type": [s.outcome not in ("missing", "no_code", "wrong_type") for s in samples],
+            "arguments": [s.outcome == NOT_EXECUTED for s in samples],
         }
     return {name: sum(passes) / len(samples) for name, passes in checks.items()}
 

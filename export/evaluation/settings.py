@@ -1,4 +1,4 @@
-"""What an evaluation needs to know of each example beside its row: pin, environment, limits, network."""
+"""What the command line says, and what an example needs beside its row: pin, environment, limits, network."""
 
 from __future__ import annotations
 
@@ -12,13 +12,30 @@ from pydantic import ValidationError
 from ...core.errors import BenchwrightError
 from ...core.files import read_json_lines
 from ...core.models import Limits, Repository, explain
-from ...core.workspace import Workspace
+from ...core.workspace import Workspace, cache_dir
 from ..rows import Key, Row
 from ..sources import Dataset
 
-__all__ = ["DEFAULT_ENVIRONMENT", "Setting", "repository_names", "settings_of"]
+__all__ = ["DEFAULT_ENVIRONMENT", "Options", "Setting", "clones_dir", "repository_names", "settings_of"]
 
 DEFAULT_ENVIRONMENT = "standard"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    protocol: str = "strict"
+    """The headline; both are computed."""
+    samples: int | str | None = None
+    execute: bool = True
+    regrade: bool = False
+    """Judge recorded executions again; execute nothing."""
+    limit: int | None = None
+    sandbox: str | None = None
+    workers: int = 1
+    environments_dir: Path | None = None
+    mirrors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,11 @@ class Setting:
     environment: str
     limits: Limits
     network: bool
+
+
+def clones_dir() -> Path:
+    """Where clones of repositories are kept for all evaluations of this user."""
+    return cache_dir() / "repositories"
 
 
 @cache

@@ -1,0 +1,157 @@
+"""Executing what an evaluation needs: the published outputs first, then the samples; each distinct text once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...core.models import Outcome, OutcomeKind
+from ...core.progress import Reporter
+from ..rows import Key, Row, arguments_of
+from . import mlbench
+from .evidence import EvidenceFile, job_key
+from .predictions import Predictions
+from .score import Sample, with_outcome
+from .settings import Options, Setting, clones_dir
+
+if TYPE_CHECKING:
+    from ...validators.execution import Job
+
+__all__ = ["DEFAULT_SANDBOX", "Gold", "Work", "environment_digests", "execute"]
+
+DEFAULT_SANDBOX = "docker"
+"""What the runner uses where none is named."""
+
+
+@dataclass
+class Work:
+    """Executions wanted, each once though many samples need it."""
+
+    settings: dict[Key, Setting]
+    digests: dict[str, str]
+    sandbox: str
+    jobs: dict[str, Job] = field(default_factory=dict)
+
+    def want(self, row: Row, code: str) -> str:
+        """The key of the execution of ``code`` for ``row``."""
+        from ...validators.execution import Job
+
+        setting = self.settings[row.key]
+        digest = self.digests[setting.environment]
+        key = job_key(code, row.type, row.path, row.prefix_code, setting, digest, self.sandbox)
+        if key not in self.jobs:
+            self.jobs[key] = Job(
+                key=key,
+                code=code,
+                type=row.type,
+                path=row.path,
+                prefix_code=row.prefix_code,
+                repository=setting.repository,
+                environment=setting.environment,
+                limits=setting.limits,
+                network=setting.network,
+            )
+        return key
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What the published output of a row does here."""
+
+    passes: dict[str, bool | None]
+    failure: dict[str, Any] | None
+    sandbox: str
+
+
+def execute(
+    rows: Sequence[Row],
+    predictions: Predictions,
+    samples: dict[Key, list[Sample]],
+    work: Work,
+    options: Options,
+    folder: Path,
+    reporter: Reporter,
+) -> tuple[dict[Key, list[Sample]], dict[Key, Gold]]:
+    """Execute gold first, then the samples, and judge both."""
+    evidence = EvidenceFile(folder / "outcomes.jsonl")
+    gold_keys = {row.key: work.want(row, row.output) for row in rows}
+    sample_keys = {
+        (sample.key, sample.index): work.want(row, sample.runs)
+        for row in rows
+        for sample in samples[row.key]
+        if sample.runs is not None
+    }
+    _run(work, evidence, options, reporter)
+    gold = {row.key: _gold_of(row, _recorded(evidence, gold_keys[row.key])) for row in rows}
+    judged: dict[Key, list[Sample]] = {}
+    for row in rows:
+        judged[row.key] = []
+        for sample in samples[row.key]:
+            key = sample_keys.get((sample.key, sample.index))
+            text = predictions.samples[row.key][sample.index]
+            if key is not None and text is not None:
+                sample = with_outcome(sample, row, text, _recorded(evidence, key))
+            judged[row.key].append(sample)
+    return judged, gold
+
+
+def _recorded(evidence: EvidenceFile, key: str) -> Outcome:
+    if key in evidence.outcomes:
+        return evidence.outcomes[key]
+    return Outcome(outcome=OutcomeKind.INFRASTRUCTURE, detail="it was not executed")
+
+
+def _run(work: Work, evidence: EvidenceFile, options: Options, reporter: Reporter) -> None:
+    open_jobs = [job for key, job in work.jobs.items() if not evidence.settled(key)]
+    if len(open_jobs) < len(work.jobs):
+        reporter.say(f"{len(work.jobs) - len(open_jobs)} executions are recorded in {evidence.path}")
+    if options.regrade or not open_jobs:
+        return
+    from ...validators.execution import Runner
+
+    with (
+        Runner(
+            sandbox=options.sandbox,
+            environments_dir=options.environments_dir,
+            clones_dir=clones_dir(),
+            mirrors=options.mirrors,
+            workers=options.workers,
+            reporter=reporter,
+        ) as runner,
+        reporter.track("executing", len(open_jobs)) as advance,
+    ):
+        for job, outcome in runner.run(open_jobs):
+            evidence.add(job.key, outcome)
+            advance(f"{job.repository and job.repository.name}: {outcome.outcome.value} {outcome.detail}")
+
+
+def _gold_of(row: Row, outcome: Outcome) -> Gold:
+    published = mlbench.judge(row, arguments_of(row), row.output, outcome)
+    ours = None if outcome.outcome is OutcomeKind.INFRASTRUCTURE else outcome.passed
+    failure = None
+    if not ours:
+        failure = {
+            "github_id": row.github_id,
+            "id": row.id,
+            "outcome": outcome.outcome.value,
+            "detail": outcome.detail,
+        }
+    return Gold({"strict": ours, "ml-bench": published.passed}, failure, outcome.sandbox)
+
+
+def environment_digests(options: Options, settings: Iterable[Setting], reporter: Reporter) -> dict[str, str]:
+    """Environment name -> digest; what is not built yet is built."""
+    from ...core.errors import PrerequisiteError
+    from ...validators.environments import build, open_system
+
+    digests = {}
+    for name in sorted({setting.environment for setting in settings}):
+        try:
+            system = open_system(options.environments_dir, name)
+        except PrerequisiteError:
+            build(options.environments_dir, name, reporter)
+            system = open_system(options.environments_dir, name)
+        digests[name] = system.digest
+    return digests
