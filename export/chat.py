@@ -101,7 +101,7 @@ def export_chat(
             lines[setting] = len(rows)
         about = {
             "schema_version": 1,
-            "dataset": dataset.name,
+            "dataset": dataset.name if dataset.revision else Path(dataset.name).name,
             "dataset_digest": dataset.digest(),
             "splits": chosen,
             "held_out": held_out,

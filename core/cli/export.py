@@ -83,3 +83,39 @@ def mirrors_of(session: Session) -> tuple[str, ...]:
         if session.workspace_dir:
             raise
         return session.mirrors
+
+
+@export.command()
+def harbor(
+    context: typer.Context,
+    release: Release,
+    output: Output,
+    split: Annotated[str | None, typer.Option(metavar="NAME", help="The split; default: full.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="The first N examples only.")] = None,
+    environments: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Environments; default: those of the release.")
+    ] = None,
+    build: Annotated[bool, typer.Option("--build", help="Build the tasks' images with the Docker engine.")] = False,
+) -> None:
+    """Harbor tasks, one for each example: environment, instruction, solution, and a verifier of our strict protocol."""
+    from ...export.harbor import export_harbor
+    from ...export.sources import open_dataset
+
+    session = session_of(context)
+    done = export_harbor(
+        open_dataset(release),
+        output,
+        split=split,
+        limit=limit,
+        environments_dir=environments,
+        build=build,
+        mirrors=mirrors_of(session),
+        reporter=session.reporter,
+    )
+    session.reporter.result(
+        done.value(),
+        [
+            f"wrote {done.tasks} tasks with {len(done.images)} images to {output}",
+            f"next: harbor run --path {output}/tasks --agent oracle" if done.built else f"next: see {output}/README.md",
+        ],
+    )
