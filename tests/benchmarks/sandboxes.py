@@ -1,0 +1,123 @@
+"""How much a sandbox costs over the bare program, each beside its named baseline in the same run.
+
+    python tests/benchmarks/sandboxes.py [--runs 40]
+
+Prints one line for each measurement: median milliseconds, the baseline's median, and their difference or ratio. The
+runs of a pair alternate, so that a drift of the machine meets both alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from benchwright.core.errors import PrerequisiteError
+from benchwright.core.models import Limits
+from benchwright.validators.environments import open_system
+from benchwright.validators.execution import Job, Runner
+from benchwright.validators.sandbox import Run, Sandbox, open_sandbox
+
+SCRIPT = "print(6 * 7)\n"
+LIMITS = Limits(timeout_s=30, memory_bytes=256 << 20, disk_bytes=64 << 20)
+
+
+def pair(first: Callable[[], None], second: Callable[[], None], runs: int) -> tuple[float, float]:
+    """Median milliseconds of both, measured in turns after one warm-up each."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for turn in range(runs + 1):
+        for what, into in zip((first, second), times, strict=True):
+            began = time.perf_counter()
+            what()
+            if turn:
+                into.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def bare_python(script: Path) -> None:
+    answer = subprocess.run(["/usr/bin/python3", str(script)], capture_output=True)
+    assert answer.stdout == b"42\n"
+
+
+def executed(sandbox: Sandbox) -> Callable[[], None]:
+    run = Run(open_system(None, "standard"), SCRIPT.encode(), "python3", LIMITS)
+
+    def once() -> None:
+        seen = sandbox.execute(run)
+        assert seen.output.head == "42\n", seen
+
+    return once
+
+
+def bare_engine(client: Any, image: str) -> None:
+    """The Engine's own create, start, wait and remove of an equally hardened container, through the same SDK."""
+    api = client.api
+    config = api.create_host_config(
+        read_only=True, tmpfs={"/tmp": "rw,exec,size=64m"}, mem_limit=LIMITS.memory_bytes,
+        memswap_limit=LIMITS.memory_bytes, pids_limit=LIMITS.processes, nano_cpus=10**9, cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+    )  # fmt: skip
+    command = ["python3", "-c", SCRIPT]
+    container = api.create_container(image, command, user="65534:65534", network_disabled=True, host_config=config)[
+        "Id"
+    ]
+    api.start(container)
+    assert api.wait(container)["StatusCode"] == 0
+    api.remove_container(container)
+
+
+def throughput(name: str, workers: int, runs: int) -> float:
+    jobs = (Job(str(n), SCRIPT, "Python Code", limits=LIMITS) for n in range(runs))
+    with Runner(name, workers=workers) as runner:
+        began = time.perf_counter()
+        assert all(outcome.passed for _, outcome in runner.run(jobs))
+        return runs / (time.perf_counter() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=40, help="runs of each measurement")
+    runs = parser.parse_args().runs
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "script.py")
+        script.write_text(SCRIPT)
+        with suppress(PrerequisiteError), open_sandbox("bubblewrap") as sandbox:
+            ours, bare = pair(executed(sandbox), lambda: bare_python(script), runs)
+            print(
+                f"bubblewrap {ours:7.1f} ms   bare python3 script.py {bare:7.1f} ms   over it {ours - bare:5.1f} ms (25)"
+            )
+        with suppress(PrerequisiteError), open_sandbox("process") as sandbox:
+            ours, bare = pair(executed(sandbox), lambda: bare_python(script), runs)
+            print(f"process    {ours:7.1f} ms   bare python3 script.py {bare:7.1f} ms   over it {ours - bare:5.1f} ms")
+        with suppress(PrerequisiteError), open_sandbox("docker") as sandbox:
+            import docker
+
+            client = docker.from_env()
+            image = open_system(None, "standard").image
+            ours, bare = pair(executed(sandbox), lambda: bare_engine(client, image), runs)
+            client.close()
+            print(
+                f"docker     {ours:7.1f} ms   engine's own by SDK    {bare:7.1f} ms   ratio {ours / bare:5.2f} (1.15)"
+            )
+    for name in ("bubblewrap", "docker"):
+        with suppress(PrerequisiteError):
+            rates = [f"{throughput(name, workers, runs * workers):.1f}/s with {workers}" for workers in (1, 2, 4)]
+            print(f"{name:10} {', '.join(rates)} workers")
+    with suppress(PrerequisiteError):
+        throughput("bubblewrap", 2, runs)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        throughput("bubblewrap", 2, 10 * runs)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(f"toolkit memory after {runs} runs {before / 1024:.1f} MB, after {11 * runs} runs {grown / 1024:+.1f} MB")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
