@@ -6,6 +6,7 @@ and ``results.jsonl`` with ``report.json``. Open ``rows.py`` first (what a row i
 is built) or ``evaluation/`` (how answers are scored).
 """
 
+from .documents import join
 from .importer import Imported, import_dataset
 from .release import Built, build_release
 from .rows import COLUMNS, PROVENANCE, Row, arguments_of
@@ -21,5 +22,6 @@ __all__ = [
     "arguments_of",
     "build_release",
     "import_dataset",
+    "join",
     "open_dataset",
 ]

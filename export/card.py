@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.config import Config
 from ..core.models import Repository
+from .dataset import Compiled
 from .rows import COLUMNS, Row
 
 __all__ = ["Part", "card_text", "hub_license", "size_category"]
@@ -84,13 +85,13 @@ def card_text(
     config: Config,
     dtypes: Mapping[str, Mapping[str, str]],
     parts: Sequence[Part],
-    rows: Sequence[Row],
-    repositories: Sequence[Repository],
+    compiled: Compiled,
     kept: Mapping[str, Any],
 ) -> str:
     """The whole card: YAML (keys of ``kept`` that are not computed stay), then the page."""
     import yaml
 
+    rows, repositories = compiled.splits["full"], compiled.repositories
     licenses = [config.license, *(item.license for item in repositories if item.license)]
     computed = {**_metadata(config, dtypes, parts), **hub_license(licenses)}
     foreign = {key: value for key, value in kept.items() if key not in {*computed, "license_name", "license_link"}}
@@ -113,7 +114,10 @@ The first eleven are ML-Bench's: {", ".join(f"`{name}`" for name in COLUMNS)}.
 `arguments` is text: a JSON object or a Python mapping of literals; read it with `benchwright.export.arguments_of`.
 The others say where a row comes from (`commit`, `license`, `source_path`, `start_line`, `end_line`, `blob`,
 `task_id`) and what last ran its output with success (`environment`, `environment_digest`, `verified_at`,
-`evidence_digest`); each is null where it is not known.
+`evidence_digest`); each is null where it is not known. `oracle` is empty where the repository's licence does not
+allow it to be passed on: `benchwright.export.join` reads it from the repository itself.
+
+The configuration `repositories` holds each repository's documents once: `datasets.load_dataset(..., "repositories")`.
 
 ## Composition
 {_composition(rows, repositories)}
@@ -126,7 +130,7 @@ The others say where a row comes from (`commit`, `license`, `source_path`, `star
 
 ## Licences
 The benchmark's own text (instructions, arguments, outputs): {config.license}. Text of each repository stays under
-that repository's licence, named in its rows and in `repositories.toml`.
+that repository's licence, named in its rows and in `repositories.toml`, and printed in `THIRD_PARTY_LICENSES`.
 
 ## Canary
 This benchmark must not be used as training data. Its canary GUID is `{config.canary}`.

@@ -50,6 +50,7 @@ def compile_rows(workspace: Workspace) -> Compiled:
             if example.yanked is not None:
                 withdrawn.add(name)
             else:
+                _require_license(workspace, item, registry[item.task.repository.name])
                 rows[name] = _row(workspace, item, example, registry[item.task.repository.name], evidence)
     if not rows:
         raise BenchwrightError(
@@ -77,6 +78,24 @@ def _check_repository(item: TaskFolder, registry: dict[str, Repository]) -> None
         raise BenchwrightError(
             f"it says github_id {reference.github_id}, the registry says {known.github_id} for {reference.name}",
             where=str(item.folder / "task.toml"),
+        )
+
+
+def _require_license(workspace: Workspace, item: TaskFolder, repository: Repository) -> None:
+    """Text is passed on where the licence is known and on the list; else it must be found in the repository again."""
+    license = item.task.repository.license or repository.license
+    if license is None:
+        raise BenchwrightError(
+            f"the licence of {repository.name} is not known, so its text cannot be redistributed",
+            where=str(workspace.repositories_path),
+            remedy='write its SPDX id as license = "...", or LicenseRef-NAME where it has none',
+        )
+    if license not in workspace.config.redistributable_licenses and item.oracle and item.task.source is None:
+        raise BenchwrightError(
+            f"the licence {license} of {repository.name} is not on the list of those that may be redistributed, and "
+            "the place of this text in the repository is not known",
+            where=str(item.folder / "oracle.md"),
+            remedy=f"read the licence; then add it to redistributable_licenses in {workspace.config_path.name}",
         )
 
 
@@ -110,6 +129,7 @@ def _row(
     gold = [line for line in evidence if line.control == "gold" and line.example_id == example.id]
     latest = gold[-1] if gold and gold[-1].outcome.passed else None
     text = example.arguments_text
+    license = task.repository.license or repository.license
     return Row(
         github_id=repository.github_id,
         github=task.repository.url,
@@ -117,13 +137,13 @@ def _row(
         path=task.path,
         arguments=canonical_json(example.arguments) if text is None else text,
         instruction=example.instruction,
-        oracle=item.oracle,
+        oracle=item.oracle if license in workspace.config.redistributable_licenses else "",
         type=example.type,
         id=example.id,
         prefix_code=example.prefix_code,
         output=example.output,
         commit=task.repository.commit,
-        license=task.repository.license or repository.license,
+        license=license,
         source_path=task.source.path if task.source else None,
         start_line=task.source.start_line if task.source else None,
         end_line=task.source.end_line if task.source else None,

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from ..core.files import atomic_write, canonical_json, staged_directory
 from ..core.workspace import Workspace
 from .card import Part, card_text
 from .dataset import Compiled, compile_rows
+from .documents import DOCUMENT_DTYPES, document_rows, join, license_texts, local_tree
 from .parquet import ROW_DTYPES, write_parquet
-from .sources import card_metadata
+from .sources import Dataset, card_metadata
 from .splits import check_split_name
 
 __all__ = ["SUMS", "Built", "build_release"]
@@ -44,10 +46,21 @@ class Built:
     yanked: int
     digest: str
     """SHA-256 of SHA256SUMS: one value for the whole content."""
+    without_text: tuple[str, ...]
+    """Repositories that were not on this machine, so that their documents are named without their text."""
 
 
-def build_release(workspace: Workspace, folder: Path | None = None) -> Built:
+def build_release(
+    workspace: Workspace,
+    folder: Path | None = None,
+    mirrors: Sequence[str] = (),
+    *,
+    denormalized: bool = False,
+) -> Built:
     """Build the release of ``workspace`` into ``folder`` (default ``releases/VERSION``), replacing it at the end.
+
+    Documents are read from ``mirrors`` and the workspace's clones, without network. ``denormalized`` adds a
+    configuration of that name, with each row's whole document.
 
     Keys of an existing card's metadata that are not computed here are kept.
 
@@ -59,14 +72,18 @@ def build_release(workspace: Workspace, folder: Path | None = None) -> Built:
     target = (folder or workspace.root / "releases" / config.version).resolve()
     _refuse_foreign(target)
     compiled = compile_rows(workspace)
-    _require_licenses(workspace, compiled)
     kept = card_metadata(target)
+    dtypes = {"default": ROW_DTYPES, "repositories": DOCUMENT_DTYPES}
     with staged_directory(target) as stage:
         parts = [_write_split(stage, name, rows) for name, rows in compiled.splits.items()]
+        documents, without_text = _write_documents(stage, workspace, compiled, mirrors)
+        parts.append(documents)
         _copy_inputs(workspace, stage)
         _write_texts(stage, config, compiled)
-        card = card_text(config, {"default": ROW_DTYPES}, parts, compiled.splits["full"], compiled.repositories, kept)
-        atomic_write(stage / "README.md", card)
+        if denormalized:
+            dtypes["denormalized"] = {**ROW_DTYPES, "document": "large_string"}
+            parts.append(_write_denormalized(stage, workspace, mirrors, dtypes["denormalized"]))
+        atomic_write(stage / "README.md", card_text(config, dtypes, parts, compiled, kept))
         digest = write_sums(stage)
     return Built(
         target,
@@ -76,6 +93,7 @@ def build_release(workspace: Workspace, folder: Path | None = None) -> Built:
         len(compiled.repositories),
         compiled.yanked,
         digest,
+        tuple(without_text),
     )
 
 
@@ -87,21 +105,46 @@ def _refuse_foreign(target: Path) -> None:
         )
 
 
-def _require_licenses(workspace: Workspace, compiled: Compiled) -> None:
-    unknown = [item.name for item in compiled.repositories if not item.license]
-    if unknown:
-        raise BenchwrightError(
-            f"the licence of {', '.join(unknown)} is not known, so its text cannot be redistributed",
-            where=str(workspace.repositories_path),
-            remedy='write its SPDX id as license = "...", or LicenseRef-NAME where it has none',
-        )
-
-
 def _write_split(stage: Path, name: str, rows: Iterable[Any]) -> Part:
     check_split_name(name)
     path = stage / "data" / f"{name}-00000-of-00001.parquet"
     count, size = write_parquet(path, ROW_DTYPES, (row.values() for row in rows))
     return Part("default", name, path.relative_to(stage).as_posix(), count, size, path.stat().st_size)
+
+
+def _write_documents(
+    stage: Path, workspace: Workspace, compiled: Compiled, mirrors: Sequence[str]
+) -> tuple[Part, list[str]]:
+    """The ``repositories`` configuration and the licence texts; names of the repositories that are not at hand."""
+    paths: dict[str, set[str]] = {}
+    for item in compiled.tasks:
+        if item.task.source is not None:
+            paths.setdefault(item.task.repository.name, set()).add(item.task.source.path)
+    rows: list[dict[str, Any]] = []
+    licenses: list[str] = []
+    absent: list[str] = []
+    for repository in compiled.repositories:
+        tree = local_tree(repository, workspace.clones_dir, mirrors)
+        if tree is None:
+            absent.append(repository.name)
+        with tree or nullcontext():
+            allowed = repository.license in workspace.config.redistributable_licenses
+            named = sorted(paths.get(repository.name, ()))
+            rows.extend(document_rows(repository, tree, named, redistributed=allowed))
+            licenses.append(license_texts(repository, tree))
+    path = stage / "repositories" / "full-00000-of-00001.parquet"
+    count, size = write_parquet(path, DOCUMENT_DTYPES, rows)
+    atomic_write(stage / "THIRD_PARTY_LICENSES", "".join(licenses))
+    part = Part("repositories", "full", path.relative_to(stage).as_posix(), count, size, path.stat().st_size)
+    return part, absent
+
+
+def _write_denormalized(stage: Path, workspace: Workspace, mirrors: Sequence[str], dtypes: Mapping[str, str]) -> Part:
+    """Each row of ``full`` with its whole document, streamed."""
+    data = Dataset(str(stage), stage, {"full": (stage / "data" / "full-00000-of-00001.parquet",)})
+    path = stage / "denormalized" / "full-00000-of-00001.parquet"
+    count, size = write_parquet(path, dtypes, join(data, "full", workspace.clones_dir, mirrors))
+    return Part("denormalized", "full", path.relative_to(stage).as_posix(), count, size, path.stat().st_size)
 
 
 def _copy_inputs(workspace: Workspace, stage: Path) -> None:

@@ -26,12 +26,21 @@ def build(
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Release folder; default: releases/VERSION."),
     ] = None,
+    denormalized: Annotated[
+        bool, typer.Option("--denormalized", help="Add a configuration with each row's whole document.")
+    ] = False,
 ) -> None:
     """Build the release folder: Parquet, card, checksums, environments. Equal tasks give equal bytes."""
     from ...export.release import build_release
 
     session = session_of(context)
-    built = build_release(session.workspace(), output)
+    workspace = session.workspace()
+    built = build_release(workspace, output, session.mirrors_of(workspace), denormalized=denormalized)
+    if built.without_text:
+        session.reporter.warn(
+            f"not on this machine, so their documents are named without text: {', '.join(built.without_text)} "
+            "(benchwright curate fetches them, or name a --mirror)"
+        )
     session.reporter.result(
         {
             "folder": str(built.folder),
@@ -41,6 +50,7 @@ def build(
             "repositories": built.repositories,
             "yanked": built.yanked,
             "digest": built.digest,
+            "without_text": list(built.without_text),
         },
         [
             f"built {built.folder}: version {built.version}, {built.tasks} tasks of {built.repositories} repositories",
