@@ -17,7 +17,7 @@ import typer
 from .. import toolkit_version
 from ..errors import BenchwrightError
 from ..progress import Reporter
-from . import annotation, curation, demo, evaluation, export, publish, release, setup, tasks, validation
+from . import annotation, check, curation, demo, evaluation, export, predict, publish, release, setup, tasks, validation
 from .session import Session
 
 __all__ = ["app", "main"]
@@ -65,7 +65,7 @@ def _root(
 
 
 app.command()(setup.init)
-for part in (curation, annotation, tasks, validation, release, publish, export, evaluation):
+for part in (curation, annotation, tasks, check, validation, release, publish, export, predict, evaluation):
     part.register(app)
 app.command()(demo.demo)
 app.command()(setup.doctor)

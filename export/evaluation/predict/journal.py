@@ -1,8 +1,8 @@
 """The journal: one line for each answer, appended the moment it came and flushed to disk before the next is asked.
 
 The first line says what the answers are answers to. A line after it is ``{"github_id", "id", "sample", "prompt",
-"endpoint", "content", "finish_reason", "usage", "attempts", "response"}``, ``response`` being the endpoint's whole
-object. A line that a killed process left unfinished is passed over: its sample is asked for again.
+"content", "finish_reason", "tokens", "attempts", "endpoint", "response"}``, ``response`` being the endpoint's whole
+object, usage included. A line that a killed process left unfinished is passed over: its sample is asked for again.
 """
 
 from __future__ import annotations
