@@ -88,7 +88,8 @@ def test_a_snippet_gets_the_definitions_it_uses_through_re_exports_and_registrie
             "lib/__init__.py": "from lib.core import load\n",
             "lib/core.py": 'def load(name, size=3):\n    """Load by name."""\n    return REGISTRY[name](size)\n',
             "lib/nets.py": "from .core import register\n\n\n@register('blue_net')\nclass BlueNet:\n"
-            "    def __init__(self, size):\n        self.size = size\n\n    def caption(self, image):\n        return 'x'\n",
+            "    def __init__(self, size):\n        self.size = size\n\n"
+            "    def caption(self, image):\n        return 'x'\n",
             "lib/other.py": "def unused():\n    pass\n",
         }
     )
@@ -172,4 +173,4 @@ def test_slots_take_values_from_choices_help_defaults_and_other_commands() -> No
     assert slots["lr"].values[:2] == (0.1, 0.01)
     assert slots["model"].values == ("gcn", "gat")
     assert "log_dir" not in slots
-    assert [slot.name for slot in worth_varying(arguments, others)][0] == "model"
+    assert worth_varying(arguments, others)[0].name == "model"
