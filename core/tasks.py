@@ -14,7 +14,15 @@ from .files import append_lines, atomic_write, canonical_json, read_json_lines
 from .models import Evidence, Example, Task
 from .workspace import Workspace
 
-__all__ = ["TaskFolder", "append_evidence", "load_tasks", "next_example_id", "read_evidence", "write_task"]
+__all__ = [
+    "TaskFolder",
+    "append_evidence",
+    "load_tasks",
+    "next_example_id",
+    "read_evidence",
+    "read_folder",
+    "write_task",
+]
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ def load_tasks(workspace: Workspace, ids: Iterable[str] = ()) -> list[TaskFolder
     Raises:
         BenchwrightError: a file is wrong (named with its line), or a named task is not there.
     """
-    found = [_read_folder(path.parent) for path in sorted(workspace.tasks_dir.glob("*/*/task.toml"))]
+    found = [read_folder(path.parent) for path in sorted(workspace.tasks_dir.glob("*/*/task.toml"))]
     wanted = list(ids)
     if not wanted:
         return found
@@ -49,7 +57,12 @@ def load_tasks(workspace: Workspace, ids: Iterable[str] = ()) -> list[TaskFolder
     return chosen
 
 
-def _read_folder(folder: Path) -> TaskFolder:
+def read_folder(folder: Path) -> TaskFolder:
+    """One task as it lies in ``folder``.
+
+    Raises:
+        BenchwrightError: a file is wrong (named with its line).
+    """
     task = Task.load(read_toml(folder / "task.toml"), str(folder / "task.toml"))
     if (task.repository.name, task.name) != (folder.parent.name, folder.name):
         raise BenchwrightError(f"names itself {task.id}, unlike its folder", where=str(folder / "task.toml"))

@@ -1,0 +1,184 @@
+"""Rules about the code of an example: its type, whether it parses, and what its entry point says to it."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import warnings
+from collections.abc import Iterator
+
+from ...core.errors import BenchwrightError
+from ...curation.commands import commands_in, role_of
+from ...curation.source import PinnedTree
+from ..arguments import Call, trace_shell
+from ..arguments.programs import Bound, bound_call
+from .subject import Context, Finding, Subject
+
+__all__ = ["check_code", "check_repository", "tree_of"]
+
+_PLACEHOLDER = re.compile(
+    r"<[A-Za-z][\w /.-]*>|(?<![\w.])/?path/to/|path_to_\w+|/your[_/]|\byour[_-]\w+|\[[A-Z][A-Z _-]{2,}\]"
+    r"|\$\{?your\w*\}?|\bYOUR_[A-Z_]+\b|\bXXX+\b|\.\.\./",
+)
+_HEREDOC = re.compile(r"<<-?\s*['\"]?\w+")
+_PROBLEMS = {
+    "unknown_option": "BW301",
+    "ambiguous": "BW301",
+    "missing_required": "BW302",
+    "bad_choice": "BW303",
+    "bad_value": "BW303",
+    "missing_value": "BW303",
+    "unexpected_value": "BW303",
+    "extra_positional": "BW303",
+    "exclusive": "BW303",
+    "ok_abbreviation": "BW304",
+}
+
+
+def check_code(subject: Subject, context: Context) -> Iterator[Finding]:
+    """Rules that need nothing but the row."""
+    output = subject.text("output")
+    error = _parse_error(output) if subject.is_python else None
+    calls = () if subject.is_python else trace_shell(output).calls
+    if subject.is_python and error and (calls := _only_commands(output)):
+        yield subject.finding("BW101", f"it is declared Python Code and starts {calls[0].target}")
+    elif not subject.is_python and _is_python(output):
+        yield subject.finding("BW101", "it is declared Bash Script and is Python")
+    elif error:
+        yield subject.finding("BW103", f"output: {error}")
+    elif not subject.is_python and (unread := _shell_error(output)):
+        yield subject.finding("BW103", f"output: {unread}")
+    names_script = ".sh " in output or ".py " in output
+    if names_script == subject.is_python:
+        said = "holds `.sh ` or `.py `" if names_script else "holds neither `.sh ` nor `.py ` with a blank behind"
+        yield subject.finding("BW102", f"it is {subject.text('type')} and {said}")
+    match = _PLACEHOLDER.search(_without_comments(output, python=subject.is_python))
+    if match:
+        yield subject.finding("BW307", f"output: {match[0]!r}")
+
+
+def _parse_error(code: str) -> str | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse("\n".join("" if line.lstrip().startswith(("!", "%")) else line for line in code.split("\n")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
+        return f"{line}{getattr(error, 'msg', None) or error}"
+    return None
+
+
+def _only_commands(code: str) -> tuple[Call, ...]:
+    """The calls of text of which every line is a command."""
+    trace = trace_shell(code)
+    lines = [line for line in code.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    plain = trace.exact and all(call.kind in ("file", "module") for call in trace.calls)
+    return trace.calls if plain and lines and len(trace.calls) >= 1 and "import " not in code else ()
+
+
+def _is_python(code: str) -> bool:
+    """Whether text is Python that does something, and so no shell."""
+    if _parse_error(code) is not None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        body = ast.parse("\n".join(line for line in code.split("\n") if not line.lstrip().startswith(("!", "%")))).body
+    telling = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.With, ast.For)
+    calls = any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in body)
+    return calls or any(isinstance(node, telling) for node in body)
+
+
+def _shell_error(code: str) -> str | None:
+    """What bash could not read. The grammar knows less than bash, so only what it cannot read at all counts."""
+    if not code.strip():
+        return "it is empty"
+    for quote in ("'", '"'):
+        bare = re.sub(r"\\.|#.*", "", code)
+        other = '"' if quote == "'" else "'"
+        bare = re.sub(rf"{other}[^{other}]*{other}", "", bare)
+        if bare.count(quote) % 2 and not _HEREDOC.search(code):
+            return f"a {quote} is never closed"
+    notes = commands_in(code, "shell").notes
+    return notes[0] if notes and not trace_shell(code).calls else None
+
+
+def _without_comments(code: str, *, python: bool) -> str:
+    return re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", code) if not python else re.sub(r"(?m)#.*$", "", code)
+
+
+# with the repository at hand -------------------------------------------------------------------------------
+
+
+def tree_of(subject: Subject, context: Context, trees: dict[int, PinnedTree | str]) -> PinnedTree | str:
+    """The repository's files; else why they are not at hand. Each repository is opened once."""
+    number = subject.key[0]
+    if number not in trees:
+        repository = context.repositories.get(number)
+        if repository is None:
+            trees[number] = f"no commit is known for {subject.text('github')} (github_id {number})"
+        else:
+            try:
+                trees[number] = context.open(repository)
+            except BenchwrightError as error:
+                trees[number] = f"{repository.name}: {error.message}"
+    return trees[number]
+
+
+def check_repository(subject: Subject, tree: PinnedTree) -> Iterator[Finding]:
+    """Rules that need the repository's files."""
+    folder = posixpath.normpath(subject.text("path") or ".").lstrip("/")
+    folder = "" if folder == "." else folder
+    if folder and not any(path.startswith(f"{folder}/") for path in tree.paths()):
+        yield subject.finding("BW306", f"there is no folder {folder}")
+        return
+    if not subject.is_python:
+        yield from _calls(subject, tree, folder)
+
+
+def _calls(subject: Subject, tree: PinnedTree, folder: str) -> Iterator[Finding]:
+    prefix = subject.text("prefix_code")
+    made = _made_by(prefix)
+    for call in trace_shell(subject.text("output"), folder=folder).calls:
+        bound = bound_call(call, tree)
+        if bound.path is None:
+            if call.kind == "file" and not call.folder.startswith("?") and not made and _is_ours(call.target):
+                where = posixpath.normpath(posixpath.join(call.folder, call.target))
+                yield subject.finding("BW305", f"there is no {where}{_nearby(call.target, tree)}")
+        elif bound.program is not None:
+            yield from _flags(subject, bound)
+
+
+def _is_ours(target: str) -> bool:
+    """Whether a script's path can be one of the repository: no variable, no absolute path."""
+    return not re.search(r"[$*~<>]", target) and not target.startswith("/")
+
+
+def _made_by(prefix: str) -> bool:
+    """Whether the preparation goes elsewhere or brings files, so that absence cannot be told."""
+    return any(
+        command.program in ("cd", "git", "wget", "curl", "cp", "mv", "ln", "unzip", "tar", "gdown", "cat", "echo")
+        for command in commands_in(prefix, "shell").commands
+        if role_of(command, None) and not (command.program in ("git", "wget") and "install" in command.argv)
+    )
+
+
+def _nearby(target: str, tree: PinnedTree) -> str:
+    name = posixpath.basename(target)
+    same = [path for path in tree.paths() if posixpath.basename(path) == name]
+    return f"; there is {', '.join(same[:3])}" if same else ""
+
+
+def _flags(subject: Subject, bound: Bound) -> Iterator[Finding]:
+    assert bound.program is not None
+    report = bound.program.report
+    if report.kind in ("none", "argv", "getopt") and not report.flags:
+        return
+    for problem in bound.binding.problems:
+        identifier = _PROBLEMS.get(problem.kind)
+        if identifier is None or (not report.complete and identifier in ("BW301", "BW303")):
+            continue
+        if identifier == "BW302" and report.kind in ("argv", "shell"):
+            continue  # words a script reads by position may well be left out
+        about = problem.text if not problem.message else f"{problem.text}: {problem.message}"
+        yield subject.finding(identifier, f"{bound.path}: {about}")

@@ -1,0 +1,149 @@
+"""Reading what is to be checked, leniently: a row that cannot be read is a finding, not the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import BenchwrightError
+from ...core.files import canonical_json, read_json_lines
+from ...core.models import Example, Task
+from ...core.tasks import TaskFolder, load_tasks, read_folder
+from ...core.workspace import Workspace
+from .rules import rule
+from .subject import Finding, Subject, problems_of_row, subject_of
+
+__all__ = ["example_values", "mended_examples", "mended_lines", "rows_of_files", "rows_of_workspace"]
+
+BATCH_ROWS = 1024
+EXAMPLES = "examples.jsonl"
+
+
+def rows_of_files(splits: Mapping[str, Sequence[Path]]) -> Iterator[Subject | Finding]:
+    """The rows of a dataset's files, or why one is none, in order."""
+    for split, paths in splits.items():
+        for path in paths:
+            reader = _json_rows if path.suffix == ".jsonl" else _parquet_rows
+            for where, values in reader(path):
+                problems = [values] if isinstance(values, str) else problems_of_row(values)
+                if isinstance(values, str) or problems:
+                    for problem in problems:
+                        yield Finding(rule("BW001"), where, str(problem), *_key(values))
+                else:
+                    yield subject_of(values, where, split)
+
+
+def _key(values: Any) -> tuple[int | None, int | None]:
+    if not isinstance(values, dict):
+        return None, None
+    pair = values.get("github_id"), values.get("id")
+    return (pair[0], pair[1]) if isinstance(pair[0], int) and isinstance(pair[1], int) else (None, None)
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        with open(path, "rb") as file:
+            for line, raw in enumerate(file, 1):
+                if not raw.strip():
+                    continue
+                try:
+                    yield f"{path}:{line}", json.loads(raw.decode("utf-8"))
+                except UnicodeDecodeError:
+                    yield f"{path}:{line}", "it is not UTF-8"
+                except (json.JSONDecodeError, RecursionError) as error:
+                    yield f"{path}:{line}", f"it is no JSON: {error}"
+    except OSError as error:
+        raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path)) from error
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(BATCH_ROWS):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield f"{path} row {number}", values
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise BenchwrightError(f"not a readable Parquet file: {error}", where=f"{path} row {number + 1}") from error
+
+
+def rows_of_workspace(workspace: Workspace) -> Iterator[Subject | Finding]:
+    """The examples of a workspace's tasks, each in the splits that list it; withdrawn ones are left out."""
+    splits = _memberships(workspace)
+    for item in _task_folders(workspace):
+        if isinstance(item, Finding):
+            yield item
+            continue
+        for line, example in enumerate(item.examples, 1):
+            if example.yanked is None:
+                values = example_values(item.task, item.oracle, example)
+                for split in splits.get(f"{item.task.repository.name}/{example.id}", ["full"]):
+                    yield subject_of(values, f"{item.folder / EXAMPLES}:{line}", split)
+
+
+def _task_folders(workspace: Workspace) -> Iterator[TaskFolder | Finding]:
+    try:
+        yield from load_tasks(workspace)
+        return
+    except BenchwrightError:
+        pass  # one of them is wrong: read each by itself, and name those that are
+    for path in sorted(workspace.tasks_dir.glob("*/*/task.toml")):
+        try:
+            yield read_folder(path.parent)
+        except BenchwrightError as error:
+            yield Finding(rule("BW004"), error.where or str(path), error.message)
+
+
+def example_values(task: Task, oracle: str, example: Example) -> dict[str, Any]:
+    """An example in the shape of a row."""
+    repository = task.repository
+    return {
+        "github_id": repository.github_id or 0,
+        "github": repository.url,
+        "repo_id": example.repo_id if example.repo_id is not None else example.id,
+        "path": task.path,
+        "arguments": example.arguments_text or canonical_json(example.arguments),
+        "instruction": example.instruction,
+        "oracle": oracle,
+        "type": example.type,
+        "id": example.id,
+        "prefix_code": example.prefix_code or task.prefix_code,
+        "output": example.output,
+        "task_id": task.id,
+        "license": repository.license,
+        "commit": repository.commit,
+    }
+
+
+def _memberships(workspace: Workspace) -> dict[str, list[str]]:
+    """Which splits list an example (``REPOSITORY/NUMBER``)."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(workspace.splits_dir.glob("*.txt")):
+        for line in path.read_text("utf-8", errors="replace").splitlines():
+            if line.strip():
+                found.setdefault(line.strip(), []).append(path.stem)
+    return found
+
+
+def mended_examples(item: TaskFolder, fixes: Mapping[int, Mapping[str, str]]) -> tuple[Example, ...]:
+    """The examples with mended columns."""
+    return tuple(
+        example.model_copy(update=dict(fixes[example.id])) if example.id in fixes else example
+        for example in item.examples
+    )
+
+
+def mended_lines(path: Path, fixes: Mapping[tuple[int, int], Mapping[str, str]]) -> str:
+    """A JSONL file's text with mended columns; lines that need nothing stay byte for byte."""
+    lines = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    for number, values in read_json_lines(path):
+        fix = fixes.get((values.get("github_id", 0), values.get("id", 0)))
+        if fix:
+            lines[number - 1] = json.dumps({**values, **fix}, ensure_ascii=False)
+    return "\n".join(lines)
