@@ -24,6 +24,7 @@ __all__ = ["Memory", "tool_digest"]
 
 DOCUMENTS = "curation.documents"
 FLAGS = "curation.flags"
+CONTEXTS = "curation.contexts"
 
 
 @lru_cache(maxsize=1)
@@ -46,7 +47,7 @@ class Memory:
     """Values found in the store, and new ones to be kept there. Without a store it remembers nothing."""
 
     store: Store | None = None
-    new: dict[str, dict[str, bytes]] = field(default_factory=lambda: {DOCUMENTS: {}, FLAGS: {}})
+    new: dict[str, dict[str, bytes]] = field(default_factory=lambda: {DOCUMENTS: {}, FLAGS: {}, CONTEXTS: {}})
     _known: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
     def expect(self, namespace: str, keys: Iterable[str]) -> None:
@@ -57,6 +58,13 @@ class Memory:
 
     def get(self, namespace: str, key: str) -> bytes | None:
         return self._known.get((namespace, key))
+
+    def look_up(self, namespace: str, key: str) -> bytes | None:
+        """One value that nobody expected, from the store itself."""
+        if self.store is None:
+            return None
+        full = f"{tool_digest()}:{key}"
+        return self.store.cached(namespace, [full]).get(full)
 
     def put(self, namespace: str, key: str, value: bytes) -> None:
         if self.store is not None:

@@ -10,6 +10,7 @@ from ..documents import select_documents
 from ..memory import DOCUMENTS, Memory
 from ..source import PinnedTree
 from .arguments import FlagReader
+from .contexts import ContextReader
 from .draft import Draft
 from .from_document import DocumentReader
 from .from_scripts import drafts_from_scripts, named_scripts
@@ -38,7 +39,7 @@ def candidates_of(repository: Repository, tree: PinnedTree, memory: Memory | Non
     drafts += undocumented_drafts(layout, readers, {draft.target for draft in drafts if draft.target})
     merged = merge(drafts)
     flags = FlagReader(tree, memory, sorted({draft.target for draft in merged if draft.target}))
-    return to_candidates(repository, merged, flags)
+    return to_candidates(repository, merged, flags, ContextReader(tree, flags, memory))
 
 
 def _document_order(path: str) -> tuple[int, int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...core.models import Argument, ContextPiece, EntryPoint, OracleScope, ScopeName, Source, TaskType
+from ...core.models import EntryPoint, OracleScope, ScopeName, Source, TaskType
 from ..commands.snippets import Call
 
 __all__ = ["Draft", "relative"]
@@ -35,8 +35,6 @@ class Draft:
     prefix: str = ""
     calls: tuple[Call, ...] = ()
     """Calls of the repository's own names, for a snippet."""
-    arguments: tuple[Argument, ...] = ()
-    context: tuple[ContextPiece, ...] = ()
     notes: list[tuple[float, str]] = field(default_factory=list)
     """What raises or lowers the score: weight and phrase."""
     also_at: list[Source] = field(default_factory=list)

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...core.models import Candidate, Repository, Source
+from ...core.models import Argument, Candidate, Repository, Source
 from ..flags import FlagReport
 from .arguments import FlagReader, bound_arguments, call_arguments
+from .contexts import ContextReader
 from .draft import Draft, relative
 
 __all__ = ["merge", "to_candidates"]
@@ -57,20 +58,24 @@ def _distinct(sources: Sequence[Source], own: Source) -> list[Source]:
     return [found[key] for key in sorted(found)]
 
 
-def to_candidates(repository: Repository, drafts: Sequence[Draft], flags: FlagReader) -> list[Candidate]:
+def to_candidates(
+    repository: Repository, drafts: Sequence[Draft], flags: FlagReader, contexts: ContextReader
+) -> list[Candidate]:
     """Candidates, best first. Equal scores keep the order of the documents."""
     taken: dict[tuple[str, ...], int] = {}
     made: list[Candidate] = []
     for draft in drafts:
         base = (repository.name, draft.source.path, draft.entry_point.target, draft.normal)
         ordinal = taken[base] = taken.get(base, -1) + 1
-        made.append(_candidate(repository, draft, flags, (*base, ordinal)))
+        made.append(_candidate(repository, draft, flags, contexts, (*base, ordinal)))
     return sorted(made, key=lambda candidate: -candidate.score)  # stable: equals stay in document order
 
 
-def _candidate(repository: Repository, draft: Draft, flags: FlagReader, identity: tuple[object, ...]) -> Candidate:
+def _candidate(
+    repository: Repository, draft: Draft, flags: FlagReader, contexts: ContextReader, identity: tuple[object, ...]
+) -> Candidate:
     notes = [_BASE[draft.origin]]
-    arguments = draft.arguments
+    arguments: tuple[Argument, ...]
     if draft.type == "Bash Script" and draft.target:
         arguments, found = bound_arguments(flags.report(draft.target), draft.args)
         notes += found
@@ -105,7 +110,7 @@ def _candidate(repository: Repository, draft: Draft, flags: FlagReader, identity
         oracle=oracle.text,
         oracle_scopes=draft.scopes,
         prefix_code=draft.prefix,
-        context=draft.context,
+        context=contexts.of(draft, arguments),
         score=round(score, 3),
         reasons=tuple(f"{weight:+.2f} {phrase}" for weight, phrase in notes),
         also_at=tuple(draft.also_at),
