@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ..core.errors import BenchwrightError
@@ -10,7 +10,7 @@ from ..core.files import canonical_json
 from ..core.models import Evidence, Example, Repository
 from ..core.tasks import TaskFolder, load_tasks, read_evidence
 from ..core.workspace import Workspace
-from .rows import Row
+from .rows import Key, Row
 from .splits import read_split, split_names
 
 __all__ = ["Compiled", "compile_rows"]
@@ -26,7 +26,8 @@ class Compiled:
     """Tasks with at least one example that stands."""
     repositories: list[Repository]
     """The repositories of these tasks, in the registry's order."""
-    yanked: int
+    yanked: dict[Key, str]
+    """Withdrawn examples, each with the reason."""
 
 
 def compile_rows(workspace: Workspace) -> Compiled:
@@ -39,7 +40,7 @@ def compile_rows(workspace: Workspace) -> Compiled:
     folders = load_tasks(workspace)
     registry = {item.name: item for item in workspace.repositories()}
     rows: dict[str, Row] = {}
-    withdrawn: set[str] = set()
+    withdrawn: dict[str, tuple[Key, str]] = {}
     for item in folders:
         _check_repository(item, registry)
         evidence = read_evidence(item.folder)
@@ -48,7 +49,7 @@ def compile_rows(workspace: Workspace) -> Compiled:
             if name in rows or name in withdrawn:
                 raise BenchwrightError(f"the example {name} stands twice", where=str(item.folder / "examples.jsonl"))
             if example.yanked is not None:
-                withdrawn.add(name)
+                withdrawn[name] = (_number(registry, item), example.id), example.yanked
             else:
                 _require_license(workspace, item, registry[item.task.repository.name])
                 rows[name] = _row(workspace, item, example, registry[item.task.repository.name], evidence)
@@ -62,7 +63,13 @@ def compile_rows(workspace: Workspace) -> Compiled:
     splits = {name: _members(workspace, name, rows, withdrawn) for name in names}
     standing = [item for item in folders if any(example.yanked is None for example in item.examples)]
     used = {item.task.repository.name for item in standing}
-    return Compiled(splits, standing, [r for r in registry.values() if r.name in used], len(withdrawn))
+    return Compiled(splits, standing, [r for r in registry.values() if r.name in used], dict(withdrawn.values()))
+
+
+def _number(registry: dict[str, Repository], item: TaskFolder) -> int:
+    number = registry[item.task.repository.name].github_id
+    assert number is not None  # checked before
+    return number
 
 
 def _check_repository(item: TaskFolder, registry: dict[str, Repository]) -> None:
@@ -83,7 +90,7 @@ def _check_repository(item: TaskFolder, registry: dict[str, Repository]) -> None
 
 def _require_license(workspace: Workspace, item: TaskFolder, repository: Repository) -> None:
     """Text is passed on where the licence is known and on the list; else it must be found in the repository again."""
-    license = item.task.repository.license or repository.license
+    license = repository.license
     if license is None:
         raise BenchwrightError(
             f"the licence of {repository.name} is not known, so its text cannot be redistributed",
@@ -99,7 +106,7 @@ def _require_license(workspace: Workspace, item: TaskFolder, repository: Reposit
         )
 
 
-def _members(workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: set[str]) -> list[Row]:
+def _members(workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: Collection[str]) -> list[Row]:
     listed = read_split(workspace, name)
     unknown = [item for item in listed if item not in rows and item not in withdrawn]
     if unknown:
@@ -129,7 +136,7 @@ def _row(
     gold = [line for line in evidence if line.control == "gold" and line.example_id == example.id]
     latest = gold[-1] if gold and gold[-1].outcome.passed else None
     text = example.arguments_text
-    license = task.repository.license or repository.license
+    license = repository.license
     return Row(
         github_id=repository.github_id,
         github=task.repository.url,

@@ -17,7 +17,7 @@ from .rows import COLUMNS, INTEGERS, PROVENANCE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ROW_DTYPES", "write_parquet"]
+__all__ = ["ROW_DTYPES", "schema_of", "write_parquet"]
 
 ROW_DTYPES = {name: "int64" if name in INTEGERS else "string" for name in (*COLUMNS, *PROVENANCE)}
 """The declared type of each column of the default configuration, in ``datasets``' words."""

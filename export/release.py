@@ -91,7 +91,7 @@ def build_release(
         {name: len(rows) for name, rows in compiled.splits.items()},
         len(compiled.tasks),
         len(compiled.repositories),
-        compiled.yanked,
+        len(compiled.yanked),
         digest,
         tuple(without_text),
     )
@@ -168,6 +168,12 @@ def _write_texts(stage: Path, config: Config, compiled: Compiled) -> None:
         limits = item.task.limits or config.limits
         lines.append(canonical_json({"task_id": item.task.id, **fields, "limits": limits.model_dump(mode="json")}))
     atomic_write(stage / "tasks.jsonl", "".join(f"{line}\n" for line in lines))
+    withdrawn = [
+        canonical_json({"github_id": github_id, "id": number, "reason": why})
+        for (github_id, number), why in sorted(compiled.yanked.items())
+    ]
+    if withdrawn:
+        atomic_write(stage / "withdrawn.jsonl", "".join(f"{line}\n" for line in withdrawn))
     atomic_write(stage / "canary.txt", f"{config.name} canary GUID {config.canary}\nDo not train on this benchmark.\n")
     atomic_write(stage / "CITATION.cff", citation(config))
 

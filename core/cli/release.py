@@ -59,3 +59,42 @@ def build(
             f"next: datasets.load_dataset({str(built.folder)!r}), or benchwright evaluate {built.folder} PREDICTIONS",
         ],
     )
+
+
+@release.command()
+def diff(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Release folder, file, or Hub id: owner/name@tag.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The release to compare with it.")],
+) -> None:
+    """Say what changed between two releases: examples added and removed, columns changed, splits joined and left."""
+    from ...export.diff import diff_releases
+    from ...export.sources import open_dataset
+
+    found = diff_releases(open_dataset(old), open_dataset(new))
+    session_of(context).reporter.result(found.as_json(), found.lines())
+
+
+@release.command()
+def check(
+    context: typer.Context,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="Release folder; default: the workspace's releases/VERSION.")
+    ] = None,
+) -> None:
+    """Judge a release before anyone loads it: checksums, card, schema, every file and every row."""
+    from ...export.verify import check_release
+
+    session = session_of(context)
+    if folder is None:
+        workspace = session.workspace()
+        folder = workspace.root / "releases" / workspace.config.version
+    problems = check_release(folder)
+    session.reporter.table(
+        f"{folder}: {len(problems)} problems" if problems else f"{folder}: nothing is wrong",
+        ("rule", "severity", "where", "message"),
+        [(item.rule, item.severity, item.where, item.message) for item in problems],
+        [item.as_json() for item in problems],
+    )
+    if any(item.severity == "error" for item in problems):
+        raise typer.Exit(1)
