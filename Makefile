@@ -43,7 +43,7 @@ check: setup ## formatting, lint, types, generated documents
 	MYPYPATH=.typing $(BIN)/mypy --namespace-packages --explicit-package-bases -p benchwright
 	$(BIN)/python .ci/docs.py --check
 
-docs: setup ## write docs/cli.md from the command line itself
+docs: setup ## write docs/cli.md and docs/rules.md from the program itself
 	@$(BIN)/python .ci/docs.py
 
 bench: setup ## benchmarks: each prints its ratio to a named baseline

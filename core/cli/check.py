@@ -26,7 +26,7 @@ def check(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WORKSPACE | DATASET]",
+            metavar="WORKSPACE | DATASET",
             help="A workspace's folder, or a dataset: folder, Parquet or JSONL file, Hub id. Default: this workspace.",
             show_default=False,
         ),
