@@ -31,6 +31,7 @@ from .recipes import Recipe, find_recipes, read_recipe
 from .sandbox.contract import System
 from .sandbox.docker import connect
 from .sandbox.images import remove_images
+from .trees import remove_unused
 
 __all__ = ["Status", "build", "build_many", "check", "check_all", "open_system", "prune", "statuses"]
 
@@ -203,6 +204,7 @@ def prune(environments_dir: Path | None) -> list[str]:
             if folder.is_dir() and folder not in kept:
                 shutil.rmtree(folder)
                 gone.append(str(folder))
+    gone += map(str, remove_unused())
     try:
         client = connect()
     except PrerequisiteError:

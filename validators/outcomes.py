@@ -6,6 +6,7 @@ and limits are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,13 @@ from ..core.models import Limits, Outcome, OutcomeKind
 from .sandbox.contract import Observation, Run
 
 __all__ = ["POLICY", "Policy", "infrastructure", "judge"]
+
+
+NETWORK_NEEDED = re.compile(
+    r"name resolution|Name or service not known|Network is unreachable|[Cc]ould not resolve|NameResolutionError"
+    r"|getaddrinfo|Max retries exceeded"
+)
+"""A hint for the reader of a failure, never a reason for a verdict."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ def judge(seen: Observation, run: Run, sandbox: str) -> Outcome:
     """The one outcome of a run, with the limit that ended it or the reason it failed."""
     kind, exit_code, reason = _verdict(seen, run.limits)
     notes = [reason]
+    if kind is OutcomeKind.FAILED and not run.network and NETWORK_NEEDED.search(seen.output.head + seen.output.tail):
+        notes.append("its output speaks of a network, which is off here")
     if seen.background_left:
         notes.append(f"{seen.background_left} background processes outlived the script and were ended")
     if run.network:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from benchwright.core.workspace import Workspace
 from benchwright.validators.sandbox import open_sandbox
 from benchwright.validators.sandbox.contract import abandoned
 from benchwright.validators.sandbox.docker import LABEL_OWNER
+from benchwright.validators.trees import tree_folder
 from benchwright.validators.validation import validate
 
 pytestmark = pytest.mark.integration
@@ -46,7 +48,7 @@ def sandbox(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
+def repository(tmp_path: Path) -> Iterator[Repository]:
     """A git repository of two files, at its only commit."""
     folder = tmp_path / "pebble"
     (folder / "tools").mkdir(parents=True)
@@ -61,7 +63,9 @@ def repository(tmp_path: Path) -> Repository:
     git("init", "-q", "-b", "main")
     git("add", ".")
     git("commit", "-q", "-m", "All there is")
-    return Repository(name="pebble", url=folder.as_uri(), commit=git("rev-parse", "HEAD"), github_id=1)
+    made = Repository(name="pebble", url=folder.as_uri(), commit=git("rev-parse", "HEAD"), github_id=1)
+    yield made
+    shutil.rmtree(tree_folder(made), ignore_errors=True)
 
 
 @pytest.fixture
@@ -200,8 +204,9 @@ def traces() -> set[str]:
     return found
 
 
+@pytest.mark.parametrize("rounds", [15, pytest.param(100, marks=pytest.mark.long)])
 def test_killed_at_random_moments_it_ends_as_if_undisturbed(
-    workspace: Workspace, make_task: Callable[..., None], sandbox: str, request: pytest.FixtureRequest
+    workspace: Workspace, make_task: Callable[..., None], sandbox: str, rounds: int
 ) -> None:
     for number in range(3):
         make_task(f"task{number}", f"python train.py --rate {number}; : __BENCHWRIGHT_TEST__", "sleep 0.1", "exit 3")
@@ -209,7 +214,6 @@ def test_killed_at_random_moments_it_ends_as_if_undisturbed(
     wanted = validate(workspace, repeat=2, sandbox=sandbox, jobs=2)
     undisturbed = state(workspace)
     assert len(undisturbed) == 18
-    rounds = 200 if request.config.getoption("-m") and "long" in str(request.config.getoption("-m")) else 15
     seed = int(os.environ.get("BENCHWRIGHT_TEST_SEED") or random.randrange(10**6))
     print(f"seed {seed} (BENCHWRIGHT_TEST_SEED={seed} repeats it), {rounds} kills in {sandbox}")
     choice = random.Random(seed)

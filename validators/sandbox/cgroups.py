@@ -197,12 +197,13 @@ def _members(group: Path) -> list[int]:
 
 
 def _kill_all(group: Path) -> None:
-    deadline = time.monotonic() + KILL_WAIT_S
+    deadline, pause = time.monotonic() + KILL_WAIT_S, 0.0003
     while (members := _members(group)) and time.monotonic() < deadline:
         for pid in members:
             with suppress(ProcessLookupError):
                 os.kill(pid, 9)
-        time.sleep(0.002)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
 
 
 def _remove(group: Path) -> None:

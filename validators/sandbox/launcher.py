@@ -28,6 +28,7 @@ EVENT_FORKS, EVENT_EXEC, EVENT_STOP = (1, 2, 3), 4, 128
 WALL = 0x40000000  # __WALL: threads and processes alike
 STOPPING = (19, 20, 21, 22)  # SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+RLIMIT_CORE = 4
 GRACE_S = 0.4  # for what the script left behind to end by itself, as `tee` does behind a process substitution
 TICK_S = 0.05  # between looks at the disk's filling, while nothing happens
 
@@ -195,18 +196,19 @@ class Disk:
 
 def control_group() -> tuple[str, str] | None:
     """(peak memory, out-of-memory kills) of the group this runs in, where it can be seen from inside."""
+    unified = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+    events = "memory.events" if unified else "memory/memory.oom_control"
     try:
-        if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
-            with open("/sys/fs/cgroup/memory.events") as events:
-                kills = [line.split()[1] for line in events if line.startswith("oom_kill ")]
-            with open("/sys/fs/cgroup/memory.peak") as peak:
-                return peak.read().strip(), kills[0]
-        with open("/sys/fs/cgroup/memory/memory.oom_control") as control:
-            kills = [line.split()[1] for line in control if line.startswith("oom_kill ")]
-        with open("/sys/fs/cgroup/memory/memory.max_usage_in_bytes") as peak:
-            return peak.read().strip(), kills[0]
-    except (OSError, IndexError):
+        with open("/sys/fs/cgroup/" + events) as lines:
+            kills = [line.split()[1] for line in lines if line.startswith("oom_kill ")]
+    except OSError:
         return None
+    try:
+        with open("/sys/fs/cgroup/" + ("memory.peak" if unified else "memory/memory.max_usage_in_bytes")) as value:
+            peak = value.read().strip()
+    except OSError:
+        peak = "-1"  # Linux before 5.19
+    return peak, (kills or ["0"])[0]
 
 
 def start(command: list[str], folder: str, variables: dict[str, str], go: int) -> None:
@@ -218,6 +220,7 @@ def start(command: list[str], folder: str, variables: dict[str, str], go: int) -
     os.setsid()
     os.umask(0o022)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    libc.setrlimit(RLIMIT_CORE, (ctypes.c_ulong * 2)(0, 0))
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGPIPE, 25):  # Python ignores SIGPIPE and SIGXFSZ; a script expects the usual
         signal.signal(number, signal.SIG_DFL)
@@ -271,7 +274,7 @@ def launch(
     main = os.fork()
     if main == 0:
         try:
-            start([program, name], folder, environment, read)
+            start([program, "./" + name if name.startswith("-") else name], folder, environment, read)
         except OSError as error:
             os.write(1, f"{program}: {error.strerror}\n".encode())
         os._exit(127)

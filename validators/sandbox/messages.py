@@ -157,7 +157,7 @@ def observe(report: str, keeper: Keeper, duration_s: float, *, output_exceeded: 
         entries_left=entries[1],
         not_found=entries[2],
         background_left=int(told.get("left", 0)),
-        peak_memory_bytes=memory[0] if memory else None,
+        peak_memory_bytes=memory[0] if memory and memory[0] >= 0 else None,
         out_of_memory_kills=memory[1] if memory else 0,
         disk_full=told.get("disk", "0 0 0").endswith("1"),
         folder_absent="absent" in told,

@@ -16,7 +16,6 @@ from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, obser
 __all__ = ["listen"]
 
 CHUNK = 1 << 16
-LINGER_S = 5.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -65,16 +64,11 @@ def listen(
     except TimeoutError:
         late = True
     finally:
-        if exceeded or late or not told.endswith(b"done \n"):
-            kill()
         _drain(output, keeper)
+        kill()  # the launcher has nothing more to say, and nothing may outlive it
         os.close(output)
         os.close(report)
-        try:
-            process.wait(LINGER_S)
-        except subprocess.TimeoutExpired:
-            kill()
-            process.wait()
+        process.wait()
     seen = observe(told.decode("utf-8", "replace"), keeper, time.monotonic() - began, output_exceeded=exceeded)
     return replace(seen, timed_out=True) if late and deadline.started else seen
 
