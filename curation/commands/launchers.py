@@ -66,7 +66,19 @@ _VALUED = {
     "composer": "-n --nproc --master_port --world_size",
 }
 _VALUED["mpiexec"] = _VALUED["mpirun"]
-_WRAPPERS: tuple[str, ...] = ("sudo", "time", "nohup", "nice", "timeout", "env", "xvfb-run", "srun", "mpirun", "mpiexec", "numactl")
+_WRAPPERS: tuple[str, ...] = (
+    "sudo",
+    "time",
+    "nohup",
+    "nice",
+    "timeout",
+    "env",
+    "xvfb-run",
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "numactl",
+)
 _WRAPPERS += ("taskset", "stdbuf", "exec", "command", "horovodrun", "setsid", "caffeinate")
 _RUNNERS = {  # program -> the sub-command after which a command follows
     "conda": ("run",),

@@ -228,7 +228,7 @@ class _Walker:
 
     def _slice(self, start: int, end: int) -> str:
         original = self.masked.original
-        return original[start + self.shift : end + self.shift].decode("utf-8", "surrogatepass")
+        return original[start + self.shift : end + self.shift].decode("utf-8", "replace")
 
     def _word(self, node: Node) -> tuple[str, bool]:
         """The word's value, and whether it is known without running anything."""
@@ -253,7 +253,8 @@ class _Walker:
                 return re.sub(r"\\\n", "", text) if node.type == "number" else _unescape(text), True
 
     def _quoted(self, node: Node) -> tuple[str, bool]:
-        start, end = node.start_byte + 1, max(node.end_byte - 1, node.start_byte + 1)
+        closed = len(self._original(node)) > 1 and self._original(node).endswith('"')
+        start, end = node.start_byte + 1, node.end_byte - closed
         text, static, at = "", True, start
         for child in node.children:
             if child.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):

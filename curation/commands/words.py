@@ -63,8 +63,10 @@ def is_command_line(line: str) -> bool:
         )
     if first in SHELLS:
         return len(words) > 1 and _SCRIPT.fullmatch(words[1].strip("\"'")) is not None
-    if first.startswith("./") or (_SCRIPT.fullmatch(first) and (len(words) == 1 or words[1][:1] != "=")):
+    if first.startswith("./"):
         return len(first) > 2 and not first.endswith(":")
+    if _SCRIPT.fullmatch(first):  # a name alone, or with a remark, stands in the listing of a folder
+        return len(words) > 1 and re.match(r"--|-[A-Za-z]|[\w./$'\"]", words[1]) is not None
     if re.match(r"(?:export|cd|source|pip3?|conda|git|wget|curl|sudo|apt-get|mkdir)\s+\S", line):
         return "=" not in words[1][:1]
     return _PROGRAM.fullmatch(first) is not None and len(words) > 1 and words[1][:1] not in ("=", ":", "(", ".", ",")

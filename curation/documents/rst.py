@@ -22,6 +22,7 @@ _SETTINGS: dict[str, Any] = {
     "raw_enabled": False,
     "input_encoding": "unicode",
     "syntax_highlight": "none",
+    "doctitle_xform": False,
     "_disable_config": True,
 }
 
@@ -79,12 +80,14 @@ def _literal() -> Any:
     return nodes.literal
 
 
-def _depth(node: Any) -> int:
-    depth, parent = 1, node.parent
-    while parent is not None and parent.parent is not None:
+def _depth(title: Any) -> int:
+    from docutils import nodes
+
+    depth, parent = 0, title.parent
+    while parent is not None:
+        depth += isinstance(parent, nodes.section)
         parent = parent.parent
-        depth += 1
-    return max(depth - 1, 1)
+    return max(depth, 1)
 
 
 def _in_message(node: Any) -> bool:

@@ -36,9 +36,8 @@ def decode(data: bytes) -> str | None:
     except UnicodeDecodeError:
         chinese = ""
     foreign = [char for char in chinese if ord(char) > 127]
-    if foreign and sum("\u4e00" <= char <= "\u9fff" or "\u3000" <= char <= "\u303f" for char in foreign) > 0.8 * len(
-        foreign
-    ):
+    cjk = sum("\u4e00" <= char <= "\u9fff" or "\u3000" <= char <= "\u303f" for char in foreign)
+    if cjk > max(5, 0.8 * len(foreign)):
         return chinese
     return "".join(bytes([byte]).decode("cp1252", "ignore") or "\ufffd" for byte in data)
 
