@@ -177,7 +177,7 @@ class DocumentReader:
     def _from_snippet(self, number: int, passage: Passage, snippet: Snippet) -> Draft | None:
         block = passage.block
         own = [item for item in snippet.imports if self._is_own(item.module)]
-        earlier = self._earlier_snippets(number, block) if not own else []
+        earlier = self._earlier_snippets(number, block, snippet) if not own else []
         target = own[0].dotted if own else next((item.dotted for item in snippet.imports), "")
         if not own and earlier and earlier[-1].snippet:
             target = next(
@@ -234,12 +234,14 @@ class DocumentReader:
             return self.folder
         return ""
 
-    def _earlier_snippets(self, number: int, block: Block) -> list[Passage]:
-        """Snippets before this one in the enclosing section, if one of them imports the repository's code."""
+    def _earlier_snippets(self, number: int, block: Block, snippet: Snippet) -> list[Passage]:
+        """Snippets before this one in the enclosing section, if it goes on with what they began."""
         span = self.outline.parent(block.start_line)
         before = [p for p in self.passages[:number] if p.snippet and p.block.start_line >= span[0]]
         uses_own = any(self._is_own(item.module) for p in before if p.snippet for item in p.snippet.imports)
-        return before if uses_own else []
+        words = {word for passage in before for word in re.findall(r"[A-Za-z_]\w*", passage.code)}
+        goes_on = "(" in block.text and not words.isdisjoint(snippet.unbound)
+        return before if uses_own and goes_on else []
 
 
 def _left_out(command: Command) -> str:

@@ -130,12 +130,14 @@ class Layout:
             parts = parts[1:]
         if not parts:
             return None
-        tail = "/".join(parts)
         same_name = self._by_name.get(parts[-1], [])
-        fitting = [path for path in same_name if path == tail or path.endswith(f"/{tail}")]
-        chosen = self._nearest(fitting, doc_folder)
-        if chosen and (len(parts) > 1 or not outside):
-            return Place(chosen, chosen[: -len(tail)].rstrip("/"), "suffix")
+        # of a path from somebody's own machine, the longest end of at least two parts that is found here
+        for skip in range(len(parts) - 1 if outside else 1):
+            tail = "/".join(parts[skip:])
+            fitting = [path for path in same_name if path == tail or path.endswith(f"/{tail}")]
+            chosen = self._nearest(fitting, doc_folder)
+            if chosen:
+                return Place(chosen, chosen[: -len(tail)].rstrip("/"), "suffix")
         if len(same_name) == 1 and len(parts) > 1 and not outside:
             return Place(same_name[0], posixpath.dirname(same_name[0]), "name")
         return None
