@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,21 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def make_candidate() -> MakeCandidate:
     return build_candidate
+
+
+@pytest.fixture
+def chat_double() -> Iterator[Any]:
+    """A running double of an OpenAI-compatible endpoint, imported by path: the tests' folders are no packages."""
+    name = "openai_double_server"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "openai_double" / "server.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    with sys.modules[name].ChatDouble() as double:
+        yield double
 
 
 def build_candidate(number: int = 1, **changes: Any) -> Candidate:

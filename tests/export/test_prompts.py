@@ -31,9 +31,11 @@ def source(tmp_path: Path) -> tuple[str, str]:
     work = tmp_path / "git" / "o+kettle"
     (work / "src").mkdir(parents=True)
     (work / "src" / "README.txt").write_text("The source of the kettle lies here.\n")
-    (work / "README.md").write_text("# Kettle\n\nBoil with `python boil.py --litres 1`. It whistles in the end.\n")
+    (work / "README.md").write_text("# Kettle\n\nPlease train the kettle for three epochs with `python boil.py`.\n")
     for number in range(30):
-        (work / "src" / f"part{number:02}.py").write_text(f"def part{number}(water):\n    return water + {number}\n")
+        (work / "src" / f"part{number:02}.py").write_text(
+            f"# Part {number} holds water. It is hot.\ndef part{number}(water):\n    return water\n"
+        )
     (work / "blob.bin").write_bytes(b"\xff\xfe\x00\x80")
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@e", "commit", "-qm", "1"]):
         subprocess.run(["git", "-C", str(work), *command], check=True)
@@ -69,6 +71,7 @@ def test_the_settings_give_what_their_names_say(dataset: Dataset, source: tuple[
     text = {setting: prompts(dataset, setting, source).of(row).text for setting in SETTINGS}
     assert "python train.py --lr 0.1" in text["oracle"]
     assert "python boil.py" in text["retrieval"]
+    assert "part29" not in text["retrieval"]
     assert "python train.py" not in text["none"]
     assert "part29" in text["code"]
     assert row.output not in "".join(text.values())
@@ -126,7 +129,9 @@ def test_no_text_is_counted_as_fewer_tokens_than_the_longest_pieces_it_could_hav
     assert count_tokens(text) >= len(text) / LONGEST
 
 
-def test_the_estimate_is_near_what_a_real_tokenizer_counts() -> None:
-    """The numbers are those of cl100k_base for the texts above."""
-    for name, real in (("prose", CL100K["prose"]), ("code", CL100K["code"]), ("digits", CL100K["digits"])):
-        assert count_tokens(TEXTS[name]) == pytest.approx(real, rel=0.2), name
+@pytest.mark.parametrize(
+    ("name", "real"),
+    [("prose", 881), ("code", 1240), ("digits", 600), ("other scripts", 880), ("signs", 419), ("base64", 2001)],
+)
+def test_the_estimate_is_near_what_the_tokenizer_cl100k_base_counts(name: str, real: int) -> None:
+    assert count_tokens(TEXTS[name]) == pytest.approx(real, rel=0.18)
