@@ -5,7 +5,7 @@
 ``dataset.toml`` the tasks with their content digests, as ``harbor sync`` computes them
 
 An agent works in the repository's tree at the pin and leaves ``answer.sh`` or ``answer.py`` in ``/logs/artifacts``.
-The verifier is another container, made of the same environment with the toolkit beside it and without network; it
+The verifier is another, fresh container of the same image with the task's tests, without network; the toolkit in it
 applies the strict protocol (``export/in_container.py``).
 """
 
@@ -68,11 +68,10 @@ class HarborExport:
 
 @dataclass(frozen=True)
 class _Image:
-    """The container of one repository in one environment: for the agent, and with the runner for the verifier."""
+    """The image of one repository in one environment, with the runner beside it."""
 
     name: str
-    agent: str
-    verifier: str
+    tag: str
     setting: Setting
     system: System
 
@@ -100,9 +99,11 @@ def export_harbor(
     rows = list(dataset.rows(split or dataset.main_split()))[:limit]
     settings = settings_of(dataset, rows, repository_names(dataset, rows))
     environments = environments_dir or (dataset.folder / "environments" if dataset.folder else None)
-    images = _images([settings[row.key] for row in rows], environments)
     title = _slug(_title(dataset))
     with staged_directory(folder.resolve()) as stage:
+        _write_runner(stage / "images" / "runner")
+        runner = content_digest(stage / "images" / "runner")
+        images = _images([settings[row.key] for row in rows], environments, runner)
         _write_images(stage / "images", images.values(), mirrors, reporter)
         references = []
         with reporter.track("writing tasks", len(rows)) as advance:
@@ -116,8 +117,7 @@ def export_harbor(
         atomic_write(stage / "README.md", _readme(title, len(rows), images.values()))
         if build:
             _build(stage / "images", images.values(), reporter)
-    tags = tuple(tag for image in images.values() for tag in (image.agent, image.verifier))
-    return HarborExport(folder, len(rows), tags, build)
+    return HarborExport(folder, len(rows), tuple(image.tag for image in images.values()), build)
 
 
 def _title(dataset: Dataset) -> str:
@@ -146,7 +146,7 @@ def _key(setting: Setting) -> tuple[str, str]:
     return setting.repository.name, setting.environment
 
 
-def _images(settings: Iterable[Setting], environments_dir: Path | None) -> dict[tuple[str, str], _Image]:
+def _images(settings: Iterable[Setting], environments_dir: Path | None, runner: str) -> dict[tuple[str, str], _Image]:
     from ..validators.environments import open_system
 
     found: dict[tuple[str, str], _Image] = {}
@@ -156,10 +156,9 @@ def _images(settings: Iterable[Setting], environments_dir: Path | None) -> dict[
         system = open_system(environments_dir, setting.environment)
         _check_python(environments_dir, setting.environment)
         name = _slug(f"{setting.repository.name}-{setting.environment}")
-        digest = digest_of([system.digest, setting.repository.url, setting.repository.commit])[:16]
-        runner = digest_of([digest, toolkit_version()])[:16]
-        tags = (f"benchwright/harbor-{name}:{digest}", f"benchwright/harbor-{name}-verifier:{runner}")
-        found[_key(setting)] = _Image(name, *tags, setting, system)
+        made_of = [system.digest, setting.repository.url, setting.repository.commit, runner]
+        tag = f"benchwright/harbor-{name}:{digest_of(made_of)[:16]}"
+        found[_key(setting)] = _Image(name, tag, setting, system)
     return found
 
 
@@ -180,7 +179,6 @@ def _check_python(environments_dir: Path | None, name: str) -> None:
 def _write_images(folder: Path, images: Iterable[_Image], mirrors: Sequence[str], reporter: Reporter) -> None:
     from ..curation.source import open_tree
 
-    _write_runner(folder / "runner")
     for image in images:
         repository = image.setting.repository
         with open_tree(repository, cache_dir() / "repositories", mirrors) as tree:
@@ -188,16 +186,15 @@ def _write_images(folder: Path, images: Iterable[_Image], mirrors: Sequence[str]
         if missing:
             reporter.warn(f"{repository.name}: {len(missing)} files are absent, because no source has them")
         variables = [f"ENV {name}={json.dumps(value)}" for name, value in sorted(image.system.variables.items())]
-        agent = [
+        lines = [
             f"# {repository.url} at {repository.commit}, environment {image.system.digest}",
             f"FROM {image.system.image}",
+            "COPY runner /opt/benchwright",
             f"COPY {image.name}/repository /repository",
             *variables,
             "WORKDIR /repository",
         ]
-        verifier = [f"FROM {image.agent}", "COPY runner /opt/benchwright"]
-        atomic_write(folder / image.name / "Dockerfile", "\n".join(agent) + "\n")
-        atomic_write(folder / image.name / "verifier.Dockerfile", "\n".join(verifier) + "\n")
+        atomic_write(folder / image.name / "Dockerfile", "\n".join(lines) + "\n")
 
 
 def _write_runner(folder: Path) -> None:
@@ -227,14 +224,11 @@ def _build(folder: Path, images: Iterable[_Image], reporter: Reporter) -> None:
     client = connect()
     for image in images:
         ensure_image(client, image.system)
-        for file, tag in (("Dockerfile", image.agent), ("verifier.Dockerfile", image.verifier)):
-            reporter.say(f"building {tag}")
-            try:
-                client.images.build(path=str(folder), dockerfile=f"{image.name}/{file}", tag=tag, rm=True)
-            except (BuildError, DockerException) as error:
-                raise BenchwrightError(
-                    f"the image {tag} was not built: {error}", where=f"{image.name}/{file}"
-                ) from error
+        reporter.say(f"building {image.tag}")
+        try:
+            client.images.build(path=str(folder), dockerfile=f"{image.name}/Dockerfile", tag=image.tag, rm=True)
+        except (BuildError, DockerException) as error:
+            raise BenchwrightError(f"the image {image.tag} was not built: {error}", where=image.name) from error
 
 
 # tasks -----------------------------------------------------------------------------------------------------
@@ -258,6 +252,7 @@ def _write_task(folder: Path, name: str, row: Row, setting: Setting, image: _Ima
     solve = f'#!/bin/bash\nset -eu\nmkdir -p /logs/artifacts\ncp "$(dirname "$0")/{answer}" /logs/artifacts/{answer}\n'
     atomic_write(folder / "solution" / "solve.sh", solve, mode=0o755)
     atomic_write(folder / "tests" / "example.json", json.dumps(example, ensure_ascii=False, indent=2) + "\n")
+    atomic_write(folder / "tests" / "Dockerfile", f"FROM {image.tag}\nCOPY . /tests\n")
     test = f"""#!/bin/bash
 # No reward is written where there is no verdict, so that a failure of the machine is no zero.
 set -u
@@ -274,8 +269,11 @@ def _canary(dataset: Dataset) -> str:
 
 def _config(name: str, row: Row, setting: Setting, image: _Image, dataset: Dataset) -> str:
     limits = setting.limits
-    size = {"cpus": limits.cpus, "memory_mb": max(64, limits.memory_bytes // 2**20)}
-    disk = max(1024, 2 * limits.disk_bytes // 2**20)
+    size = {
+        "cpus": limits.cpus,
+        "memory_mb": max(64, limits.memory_bytes // 2**20),
+        "storage_mb": max(1024, 2 * limits.disk_bytes // 2**20),
+    }
     fields = {
         "schema_version": SCHEMA,
         "artifacts": [f"/logs/artifacts/{ANSWERS[row.type]}"],
@@ -293,16 +291,11 @@ def _config(name: str, row: Row, setting: Setting, image: _Image, dataset: Datas
             "protocol": "strict",
         },
         "agent": {"timeout_sec": AGENT_TIMEOUT_S},
-        "environment": {"docker_image": image.agent, "workdir": "/repository", "storage_mb": disk, **size},
+        "environment": {"docker_image": image.tag, "workdir": "/repository", **size},
         "verifier": {
             "timeout_sec": limits.timeout_s + VERIFIER_SPARE_S,
             "environment_mode": "separate",
-            "environment": {
-                "docker_image": image.verifier,
-                "network_mode": "public" if setting.network else "no-network",
-                "storage_mb": disk,
-                **size,
-            },
+            "environment": {"network_mode": "public" if setting.network else "no-network", **size},
         },
     }
     return tomlkit.dumps(fields)
@@ -321,8 +314,8 @@ def _instruction(row: Row, answer: str) -> str:
 The repository {row.github} lies in `/repository`. Write {kind} that does this to `/logs/artifacts/{answer}`.
 
 {before}The script is judged by running it once, in folder `{row.path}` of a fresh copy of the repository, in
-a container like this one: it must really start the program with the arguments asked for, and end with exit status 0. What you
-change elsewhere in this container does not count.
+a container like this one: it must really start the program with the arguments asked for, and end with exit status 0.
+What you change elsewhere in this container does not count.
 """
 
 
@@ -348,12 +341,8 @@ def _manifest(title: str, dataset: Dataset, references: list[dict[str, str]]) ->
 
 def _readme(title: str, tasks: int, images: Iterable[_Image]) -> str:
     builds = "\n".join(
-        f"    docker build -f {image.name}/{file} -t {tag} .   # on top of {base}"
+        f"    docker build -f {image.name}/Dockerfile -t {image.tag} .   # on top of {image.system.image}"
         for image in images
-        for file, tag, base in (
-            ("Dockerfile", image.agent, image.system.image),
-            ("verifier.Dockerfile", image.verifier, image.agent),
-        )
     )
     return f"""# {title}: {tasks} Harbor tasks
 
@@ -361,7 +350,8 @@ def _readme(title: str, tasks: int, images: Iterable[_Image]) -> str:
     harbor run --path tasks --agent oracle      # every task must give reward 1
     harbor run --path tasks --agent nop         # every task must give reward 0
 
-The images are made by `benchwright export harbor ... --build`, or, in the folder `images/`, by:
+The images are made by `benchwright export harbor ... --build`, or, once `benchwright environments build` has made
+what they stand on, in the folder `images/` by:
 
 {builds}
 

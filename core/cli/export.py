@@ -119,3 +119,39 @@ def harbor(
             f"next: harbor run --path {output}/tasks --agent oracle" if done.built else f"next: see {output}/README.md",
         ],
     )
+
+
+@export.command()
+def inspect(
+    context: typer.Context,
+    release: Release,
+    output: Output,
+    split: Annotated[str | None, typer.Option(metavar="NAME", help="The split; default: full.")] = None,
+    setting: Annotated[
+        list[Setting] | None, typer.Option(help="What the model is given; repeatable. Default: oracle.")
+    ] = None,
+    environments: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Environments; default: those of the release.")
+    ] = None,
+) -> None:
+    """An inspect_ai task file with our scorer and sandbox: inspect eval DIR/NAME.py --model PROVIDER/MODEL."""
+    from ...export.inspect import export_inspect
+    from ...export.sources import open_dataset
+
+    session = session_of(context)
+    done = export_inspect(
+        open_dataset(release),
+        output,
+        split=split,
+        settings=[item.value for item in setting or ()] or ("oracle",),
+        environments_dir=environments,
+        mirrors=mirrors_of(session),
+        reporter=session.reporter,
+    )
+    session.reporter.result(
+        done.value(),
+        [
+            *(f"{name}.jsonl: {count} samples" for name, count in done.samples.items()),
+            f"next: inspect eval {done.task_file} --model PROVIDER/MODEL",
+        ],
+    )
