@@ -120,7 +120,8 @@ class Expander:
         else:
             held = self.variables.get(name, None if name in self.variables else "")
             if name not in self.variables and not rest.startswith((":", "-", "=", "+")):
-                return [text]  # never set here: the reader sees the name, and no value equals it
+                self.unknown += 1  # never set here: the reader sees the name, and no value equals it
+                return [text]
         if held is None:
             self.unknown += 1
             return [text]

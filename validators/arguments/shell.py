@@ -369,6 +369,8 @@ class _Walker:
                 return True
             case "set":
                 self.errexit = self.errexit or any(re.fullmatch(r"-[a-z]*e[a-z]*", word) for word in argv[1:])
+                if "--" in argv:
+                    self._positionals(argv[argv.index("--") + 1 :])
                 return True
             case "test" | "[":
                 self.doubts.append(f"the test {' '.join(argv)[:60]}")
@@ -381,7 +383,7 @@ class _Walker:
             self.doubts.append(f"the program {name}")
         if name in _INTERPRETERS and "-c" in argv:
             at = argv.index("-c")
-            return self._deeper(argv[at + 1] if at + 1 < len(argv) else "", apart=True)
+            return self._deeper(argv[at + 1] if at + 1 < len(argv) else "", apart=True, given=argv[at + 2 :])
         if document is not None and name in _INTERPRETERS:
             return self._document(document)
         held = {name: self.words.variables.get(name) for name in sorted(self.exported)}
@@ -401,13 +403,16 @@ class _Walker:
         self.calls.append(call)
         return True
 
-    def _deeper(self, text: str, *, apart: bool = False) -> bool:
+    def _deeper(self, text: str, *, apart: bool = False, given: Sequence[str] = ()) -> bool:
         """Text that is itself a script: ``eval``, ``bash -c``, a here-document for bash."""
         if self.depth >= DEEPEST:
             self.doubts.append("scripts within scripts")
             return True
         self.depth += 1
         held = self.folder, dict(self.words.variables)
+        if apart:
+            self._positionals(list(given[1:]))
+            self.words.variables["0"] = given[0] if given else None
         status = self.script(text)
         if apart:
             self.folder, self.words.variables = held
@@ -427,8 +432,7 @@ class _Walker:
             self.doubts.append("functions that call one another")
             return True
         held = {key: self.words.variables.get(key) for key in ("@", *map(str, range(1, 10)))}
-        self.words.variables.update({str(n): arguments[n - 1] if n <= len(arguments) else "" for n in range(1, 10)})
-        self.words.variables["@"] = arguments
+        self._positionals(arguments)
         self.depth += 1
         status = self.walk(body)
         self.depth -= 1
@@ -438,6 +442,11 @@ class _Walker:
             else:
                 self.words.variables[key] = value
         return status
+
+    def _positionals(self, words: list[str]) -> None:
+        """Set ``$1`` to ``$9`` and ``$@``."""
+        self.words.variables.update({str(n): words[n - 1] if n <= len(words) else "" for n in range(1, 10)})
+        self.words.variables["@"] = words
 
     def _move(self, argv: Sequence[str]) -> bool:
         if argv[0] == "popd":

@@ -71,8 +71,7 @@ def _number_in(wanted: str, item: Any, kind: str) -> bool:
         return same(wanted, item)
     if not isinstance(item, str) or kind == "prose":
         return False
-    name = posixpath.basename(item)
-    return re.search(rf"(?<![\d.]){re.escape(wanted)}(?![0-9A-Za-z]|\.\d)", name, re.IGNORECASE) is not None
+    return re.search(rf"(?<![\d.]){re.escape(wanted)}(?![0-9A-Za-z]|\.\d)", item, re.IGNORECASE) is not None
 
 
 def _text_in(wanted: str, found: str) -> bool:
