@@ -11,7 +11,7 @@ from ...core.models import TaskType
 from ...curation.flags import SourceFiles
 from .calls import Call, Trace
 from .matching import Asked, Refusal, judge_call
-from .programs import Bound, bound_call, inner_calls
+from .programs import Bound, bound_call, inner_calls, program_path
 from .shell import trace_shell
 from .snippets import judge_snippet
 
@@ -124,7 +124,7 @@ def _folder(path: str) -> str:
 def _entry_of(call: Call, files: SourceFiles | None) -> str | None:
     if call.kind not in ("file", "module", "program"):
         return None
-    return bound_call(call, files).path or _as_file(call)
+    return program_path(call, files) or _as_file(call)
 
 
 def _as_file(call: Call) -> str:
@@ -137,7 +137,7 @@ def _as_file(call: Call) -> str:
 
 def _is_entry(call: Call, entry: str, files: SourceFiles | None, path: str) -> bool:
     """Whether a call starts the script named: by its place in the repository, else by the end of its path."""
-    found = bound_call(call, files).path or _as_file(call)
+    found = program_path(call, files) or _as_file(call)
     wanted = posixpath.normpath(entry)
     if found == wanted or found == posixpath.normpath(posixpath.join(_folder(path), wanted)):
         return True

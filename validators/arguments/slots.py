@@ -55,7 +55,11 @@ def holds(slot: Slot, wanted: Any) -> bool:
     """Whether the wanted value is what stands in the slot, or plainly a part of it."""
     if isinstance(wanted, bool) or wanted is None:
         return slot.kind == "value" and isinstance(slot.value, (bool, str)) and same(wanted, slot.value)
-    if slot.kind in ("value",) and same(wanted, slot.value):
+    if (
+        slot.kind == "value"
+        and (wanted == slot.value or not _plain_text(wanted, slot.value))
+        and same(wanted, slot.value)
+    ):
         return True
     if isinstance(wanted, (list, dict)) or (isinstance(wanted, str) and wanted[:1] in ("(", "[")):
         return False
@@ -63,6 +67,11 @@ def holds(slot: Slot, wanted: Any) -> bool:
     if number(wanted) is not None:
         return any(_number_in(text(wanted), item, slot.kind) for item in within)
     return any(_text_in(text(wanted).strip(), text(item)) for item in within if not isinstance(item, (bool, dict)))
+
+
+def _plain_text(wanted: Any, value: Any) -> bool:
+    """Whether both are words, which are the same only letter by letter or as paths; those are looked at below."""
+    return isinstance(wanted, str) and isinstance(value, str) and wanted.isidentifier() and value.isidentifier()
 
 
 def _number_in(wanted: str, item: Any, kind: str) -> bool:

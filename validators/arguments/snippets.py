@@ -58,14 +58,18 @@ def _meets(value: Any, wanted: Any) -> bool:
 
 def _shape(wanted: Any, value: Any) -> bool:
     """``(50,512,7,7)`` against the same numbers in a row, or with blanks between."""
+    if not isinstance(value, list) or len(value) < 2:
+        return False
     many = items(wanted)
-    return many is not None and isinstance(value, list) and len(many) > 1 and same(many, value)
+    return many is not None and len(many) > 1 and same(many, value)
 
 
 def _places(uses: Uses, wanted: Any) -> list[Slot]:
-    found = [slot for slot in uses.slots if holds(slot, wanted) or _shape(wanted, slot.value)]
-    nested = [slot for slot in uses.slots if isinstance(slot.value, list) and _inside(slot.value, wanted)]
-    return [*found, *nested]
+    return [slot for slot in uses.slots if holds(slot, wanted) or (isinstance(slot.value, list) and _in(slot, wanted))]
+
+
+def _in(slot: Slot, wanted: Any) -> bool:
+    return _shape(wanted, slot.value) or _inside(slot.value, wanted)
 
 
 def _inside(value: list[Any], wanted: Any) -> bool:
