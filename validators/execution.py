@@ -7,6 +7,7 @@ by the evaluation of predictions and by the live view of annotators alike.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from ..core.errors import BenchwrightError
-from ..core.models import Limits, Outcome, Repository, TaskType
+from ..core.models import Limits, Outcome, Repository, Success, TaskType
 from ..core.progress import Reporter
 from .engine import spread
 from .environments import open_system
@@ -49,6 +50,7 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     network: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
+    success: Success = field(default_factory=Success)
 
     @property
     def script(self) -> bytes:
@@ -112,11 +114,12 @@ class Runner:
                 system=self._system(job.environment),
                 script=job.script,
                 interpreter=INTERPRETERS[job.type],
-                limits=job.limits,
+                limits=_limits(job),
                 folder=job.path,
                 tree=self._tree(job.repository),
                 network=job.network,
                 variables=job.variables,
+                success=job.success,
             )
         except BenchwrightError as error:
             return infrastructure(str(error), self._sandbox.name)
@@ -125,7 +128,8 @@ class Runner:
     def attempt(self, run: Run) -> Outcome:
         """Execute, again where the infrastructure failed and not the script."""
         outcome = infrastructure("never started", self._sandbox.name)
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            time.sleep(attempt)  # an engine that restarts needs a moment
             try:
                 outcome = judge(self._sandbox.execute(run), run, self._sandbox.name)
             except BenchwrightError as error:  # refused before the start: trying again changes nothing
@@ -159,6 +163,13 @@ class Runner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._sandbox.__exit__(kind, error, trace)
+
+
+def _limits(job: Job) -> Limits:
+    """A job that is only to run for a while is ended after it."""
+    if job.success.kind == "runs_for" and job.success.seconds:
+        return job.limits.model_copy(update={"timeout_s": min(job.success.seconds, job.limits.timeout_s)})
+    return job.limits
 
 
 def run_file(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..core.models import Limits, Outcome, OutcomeKind
+from ..core.models import Limits, Outcome, OutcomeKind, Success
 from .sandbox.contract import Observation, Run
 
 __all__ = ["POLICY", "Policy", "infrastructure", "judge"]
@@ -52,7 +52,7 @@ def infrastructure(message: str, sandbox: str) -> Outcome:
 
 def judge(seen: Observation, run: Run, sandbox: str) -> Outcome:
     """The one outcome of a run, with the limit that ended it or the reason it failed."""
-    kind, exit_code, reason = _verdict(seen, run.limits)
+    kind, exit_code, reason = _declared(*_verdict(seen, run.limits), seen, run.success)
     notes = [reason]
     if kind is OutcomeKind.FAILED and not run.network and NETWORK_NEEDED.search(seen.output.head + seen.output.tail):
         notes.append("its output speaks of a network, which is off here")
@@ -93,6 +93,36 @@ def _verdict(seen: Observation, limits: Limits) -> tuple[OutcomeKind, int | None
     if seen.disk_full:
         return OutcomeKind.DISK_EXCEEDED, code, f"the work area of {limits.disk_bytes} bytes was full"
     return OutcomeKind.FAILED, code, reason
+
+
+def _declared(
+    kind: OutcomeKind, exit_code: int | None, reason: str, seen: Observation, success: Success
+) -> tuple[OutcomeKind, int | None, str]:
+    """What the declaration asks for beyond exit status 0; only ``runs_for`` makes a pass of what was none."""
+    printed = f"{seen.output.head}\n{seen.output.tail}"
+    if success.kind == "runs_for" and kind is OutcomeKind.TIMED_OUT:
+        if re.search(success.pattern or "", printed):
+            return OutcomeKind.PASSED, None, f"ran for {success.seconds:g} s with progress, as declared (runs_for)"
+        return kind, exit_code, f"{reason}, and its output shows no progress (runs_for)"
+    if kind is not OutcomeKind.PASSED:
+        return kind, exit_code, reason
+    if success.kind == "artifact" and not seen.artifact_bytes:
+        return OutcomeKind.FAILED, exit_code, f"did not write {success.path}, which its success requires"
+    if success.kind == "metric":
+        value = _metric(success.pattern or "", printed)
+        low, high = success.at_least, success.at_most
+        if value is None or not (low is None or value >= low) or not (high is None or value <= high):
+            return OutcomeKind.FAILED, exit_code, f"the metric is {value}, outside {low} to {high}"
+    return kind, exit_code, reason
+
+
+def _metric(pattern: str, printed: str) -> float | None:
+    """The last number that the pattern finds; None where it finds none (or no number)."""
+    found = re.findall(pattern, printed)
+    try:
+        return float(found[-1])
+    except (IndexError, ValueError):
+        return None
 
 
 def _entry_status(seen: Observation) -> tuple[int | None, str]:

@@ -173,6 +173,7 @@ def example_job(workspace: Workspace, folder: TaskFolder, example: Example, regi
         environment=task.environment or (registered and registered.environment) or workspace.config.environment,
         limits=task.limits or workspace.config.limits,
         network=task.network,
+        success=task.success,
     )
 
 
@@ -186,7 +187,7 @@ def evidence_digest(job: Job, folder: TaskFolder, environment_digest: str) -> st
             "path": job.path,
             "commit": job.repository.commit if job.repository else None,
             "environment": environment_digest,
-            "success": folder.task.success.model_dump(mode="json"),
+            "success": folder.task.success.model_dump(mode="json", exclude_none=True),
             "limits": job.limits.model_dump(mode="json"),
             "network": job.network,
         }

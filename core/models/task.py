@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .candidate import EntryPoint, ScopeName, Source, TaskType
 from .record import Part, Record
@@ -26,9 +27,36 @@ class Limits(Part):
 
 
 class Success(Part):
-    """What counts as success, declared: exit status 0, and where given more than that."""
+    """What counts as success, declared: exit status 0, and where given more than that.
 
-    kind: Literal["exit_code"] = "exit_code"
+    ``artifact``: also, ``path`` is a file that the run wrote. ``metric``: also, the last match of ``pattern`` in the
+    output is a number within ``at_least`` and ``at_most``. ``runs_for``: instead, it still runs after ``seconds`` and
+    ``pattern`` in its output shows progress; for training jobs, and named as such wherever it is reported.
+    """
+
+    kind: Literal["exit_code", "artifact", "metric", "runs_for"] = "exit_code"
+    path: str | None = None
+    """Relative to the repository."""
+    pattern: str | None = None
+    """A regular expression; a metric's has one group, the number."""
+    at_least: float | None = None
+    at_most: float | None = None
+    seconds: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        needed = {"artifact": ["path"], "metric": ["pattern"], "runs_for": ["pattern", "seconds"]}.get(self.kind, [])
+        if missing := [name for name in needed if getattr(self, name) is None]:
+            raise ValueError(f"success of kind {self.kind} needs {' and '.join(missing)}")
+        if self.kind == "metric" and self.at_least is None and self.at_most is None:
+            raise ValueError("success of kind metric needs at_least or at_most")
+        try:
+            groups = re.compile(self.pattern or "()").groups
+        except re.error as error:
+            raise ValueError(f"pattern is no regular expression: {error}") from error
+        if self.kind == "metric" and groups != 1:
+            raise ValueError("the pattern of a metric has one group, the number")
+        return self
 
 
 class Task(Record):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.core.errors import PrerequisiteError
-from benchwright.core.models import Limits, Outcome, OutcomeKind
+from benchwright.core.models import Limits, Outcome, OutcomeKind, Success
 from benchwright.validators.environments import open_system
 from benchwright.validators.outcomes import judge
 from benchwright.validators.sandbox import Run, Sandbox, open_sandbox
@@ -44,11 +44,12 @@ def execute(sandbox: Sandbox) -> Execute:
         fields: dict[str, object] = {"timeout_s": 20, "memory_bytes": 256 << 20, "disk_bytes": 128 << 20}
         variables = changes.pop("variables", {})
         folder = changes.pop("folder", "./")
+        success = Success.model_validate(changes.pop("success", {}))
         limits = Limits.model_validate(fields | changes)
         data = script.encode() if isinstance(script, str) else script
         item = Run(
             system=open_system(None, "standard"), script=data, interpreter=interpreter, limits=limits,  # type: ignore[arg-type]
-            tree=tree, variables=variables, folder=folder,  # type: ignore[arg-type]
+            tree=tree, variables=variables, success=success, folder=folder,  # type: ignore[arg-type]
         )  # fmt: skip
         return judge(sandbox.execute(item), item, sandbox.name)
 
@@ -336,6 +337,26 @@ def test_a_folder_that_is_not_there_is_a_failure(execute: Execute, tree: Path) -
 @pytest.mark.parametrize("folder", ["../..", "/etc", "sub/../../../etc"])
 def test_a_folder_outside_the_tree_is_refused(execute: Execute, tree: Path, folder: str) -> None:
     assert execute("pwd", tree=tree, folder=folder).outcome is not OutcomeKind.PASSED
+
+
+# success as declared -------------------------------------------------------------------------------------------
+
+
+def test_an_artifact_that_was_there_before_is_none(execute: Execute, tree: Path) -> None:
+    old = time.time() - 3600
+    os.utime(tree / "helper.py", (old, old))
+    wanted = {"kind": "artifact", "path": "helper.py"}
+    assert execute("true", tree=tree, success=wanted).outcome is OutcomeKind.FAILED
+    assert execute("echo x >> helper.py", tree=tree, success=wanted).outcome is OutcomeKind.PASSED
+    assert execute("rm helper.py; ln -s /etc/passwd helper.py", tree=tree, success=wanted).outcome is OutcomeKind.FAILED
+
+
+def test_a_training_job_may_be_declared_to_run_for_a_while(execute: Execute) -> None:
+    wanted = {"kind": "runs_for", "pattern": "loss", "seconds": 1}
+    outcome = execute("while :; do echo loss 1; sleep 0.1; done", success=wanted, timeout_s=1)
+    assert outcome.outcome is OutcomeKind.PASSED
+    assert "runs_for" in outcome.detail
+    assert execute("sleep 9", success=wanted, timeout_s=1).outcome is OutcomeKind.TIMED_OUT
 
 
 # the shared cases ----------------------------------------------------------------------------------------------

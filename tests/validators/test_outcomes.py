@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchwright.core.models import Limits, OutcomeKind, Output
+from benchwright.core.models import Limits, OutcomeKind, Output, Success
 from benchwright.validators.outcomes import POLICY, judge
 from benchwright.validators.sandbox import Observation, Run, System
 
@@ -67,3 +68,56 @@ def test_a_background_process_is_noted_beside_a_pass() -> None:
 
 def test_a_hidden_failure_says_that_it_was_hidden() -> None:
     assert "which the script hides" in judge(seen(failed_entry=(2, "python3")), RUN, "docker").detail
+
+
+# success as declared -------------------------------------------------------------------------------------------
+
+
+def declared(fields: dict[str, Any], **changes: Any) -> tuple[str, str]:
+    text = changes.pop("text", "")
+    observation = replace(seen(**changes), output=Output(head=text, bytes=len(text)))
+    outcome = judge(observation, replace(RUN, success=Success.model_validate(fields)), "docker")
+    return outcome.outcome.value, outcome.detail
+
+
+def test_an_artifact_must_be_there_and_new() -> None:
+    wanted = {"kind": "artifact", "path": "out/model.bin"}
+    assert declared(wanted, artifact_bytes=10)[0] == "passed"
+    assert declared(wanted, artifact_bytes=None) == (
+        "failed",
+        "did not write out/model.bin, which its success requires",
+    )
+    assert declared(wanted, artifact_bytes=10, shell_status=1)[0] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("acc: 0.50\nacc: 0.93\n", "passed"), ("acc: 0.95\nacc: 0.2", "failed"), ("acc: nan", "failed"), ("", "failed")],
+)
+def test_a_metric_is_the_last_one_printed(text: str, kind: str) -> None:
+    assert declared({"kind": "metric", "pattern": r"acc: (\S+)", "at_least": 0.9}, text=text)[0] == kind
+
+
+def test_runs_for_needs_progress_and_is_named() -> None:
+    wanted = {"kind": "runs_for", "pattern": r"step \d+", "seconds": 3}
+    ended = {"timed_out": True, "shell_status": None}
+    kind, detail = declared(wanted, text="step 1 loss 2.0", **ended)
+    assert kind == "passed"
+    assert "runs_for" in detail
+    assert declared(wanted, text="loading", **ended)[0] == "timed_out"
+    assert declared(wanted, text="step 1", shell_status=1)[0] == "failed"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "artifact"},
+        {"kind": "metric", "pattern": "(x)"},
+        {"kind": "metric", "pattern": "x", "at_least": 1},
+        {"kind": "runs_for", "pattern": "x"},
+        {"kind": "runs_for", "pattern": "(", "seconds": 1},
+    ],
+)
+def test_a_declaration_that_lacks_something_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"success|metric|pattern"):
+        Success.model_validate(fields)

@@ -24,7 +24,7 @@ def open_sandbox(name: str | None = None, workers: int = 1) -> Sandbox:
     if name in (None, "docker"):
         from .docker import DockerSandbox
 
-        return DockerSandbox()
+        return DockerSandbox(ahead=workers)
     if name == "bubblewrap":
         from .bubblewrap import BubblewrapSandbox
 

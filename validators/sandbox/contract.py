@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
-from ...core.models import Limits, Output
+from ...core.models import Limits, Output, Success
 
 __all__ = [
     "DISK",
@@ -68,6 +68,7 @@ class Run:
     """Read-only folder the work area begins as a copy of; None: empty."""
     network: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
+    success: Success = field(default_factory=Success)
 
     def environment(self, sandbox: str) -> dict[str, str]:
         """The script's variables: none of the caller's."""
@@ -105,6 +106,8 @@ class Observation:
     out_of_memory_kills: int = 0
     disk_full: bool = False
     folder_absent: bool = False
+    artifact_bytes: int | None = None
+    """Size of the file that success requires, where the run wrote it; None: it did not."""
     trouble: str = ""
     """What the infrastructure said; where it is not empty, nothing is known of the script."""
 

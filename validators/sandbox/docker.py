@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ...core.errors import BenchwrightError, PrerequisiteError
+from .ahead import Ahead
 from .contract import DISK, Capabilities, Observation, Run, abandoned, owner
 from .images import ensure_image
 from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, launcher_command, message, observe
@@ -56,8 +57,10 @@ class DockerSandbox:
 
     name = "docker"
 
-    def __init__(self) -> None:
+    def __init__(self, ahead: int = 0) -> None:
+        """``ahead``: containers to have ready for runs like the last one, each for one run; see ``ahead.py``."""
         self._client = connect()
+        self._ahead = Ahead(ahead, self._create, self._remove)
         self._images: dict[str, str] = {}
         self._lock = threading.Lock()
         self._live: set[str] = set()
@@ -101,16 +104,7 @@ class DockerSandbox:
             return Observation(Keeper().output(), time.monotonic() - began, trouble=f"the engine failed: {error}")
 
     def _execute(self, run: Run, began: float) -> Observation:
-        image = self._image(run)
-        container = self._client.api.create_container(
-            image,
-            list(launcher_command()),
-            user=NOBODY,
-            stdin_open=True,
-            network_disabled=not run.network,
-            labels={LABEL_OWNER: owner()},
-            host_config=self._host_config(run),
-        )["Id"]
+        container = self._ahead.take(run)
         try:
             with self._lock:
                 if self.stopped:
@@ -121,6 +115,26 @@ class DockerSandbox:
             with self._lock:
                 self._live.discard(container)
             self._remove(container)
+
+    def _create(self, run: Run) -> str:
+        """A container that waits for its instruction: it holds nothing of the script yet."""
+        from docker.errors import ImageNotFound
+
+        try:
+            made = self._client.api.create_container(
+                self._image(run),
+                list(launcher_command()),
+                user=NOBODY,
+                stdin_open=True,
+                network_disabled=not run.network,
+                labels={LABEL_OWNER: owner()},
+                host_config=self._host_config(run),
+            )
+        except ImageNotFound:
+            with self._lock:
+                self._images.pop(run.system.image, None)  # someone removed it: the next attempt makes it again
+            raise
+        return str(made["Id"])
 
     def _image(self, run: Run) -> str:
         with self._lock:
@@ -221,6 +235,7 @@ class DockerSandbox:
                 raise
 
     def stop(self) -> None:
+        self._ahead.close()
         with self._lock:
             self.stopped = True
             live = list(self._live)
@@ -233,6 +248,7 @@ class DockerSandbox:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ahead.close()
         self._client.close()
 
 

@@ -244,6 +244,16 @@ def copy(tree: str, folder: str) -> None:
         sys.exit(1)
 
 
+def written(path: str, since: float) -> None:
+    """Tell of the file that success requires, if it is a plain file that has changed since the start."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return
+    if found.st_mode & 0o170000 == 0o100000 and found.st_mtime >= since - 1:
+        tell("artifact", found.st_size)
+
+
 def launch(
     program: str,
     name: str,
@@ -252,6 +262,7 @@ def launch(
     tree: str,
     disk_at: str,
     timeout: str,
+    artifact: str,
     *variables: str,
     script: bytes,
 ) -> None:
@@ -284,7 +295,7 @@ def launch(
         tell("broken", "the script's processes cannot be watched here: ptrace is refused")
         return
     watch = Watch(main)
-    began = time.monotonic()
+    began, wall = time.monotonic(), time.time()
     tell("started")
     os.write(write, b"g")
 
@@ -314,6 +325,8 @@ def launch(
         if not expired:
             tell("left", len(watch.alive))
         watch.kill()
+    if artifact:
+        written(os.path.join(root, artifact), wall)
     disk.look()
     tell("disk", f"{disk.used} {disk.size} {int(disk.full)}")
     group = control_group() if os.getpid() == 1 else None  # else the machine's own group is what one would see

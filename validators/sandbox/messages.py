@@ -27,6 +27,7 @@ HEAD_BYTES = TAIL_BYTES = 32 * 1024
 REPORT_KEYS = frozenset(
     (
         "absent",
+        "artifact",
         "broken",
         "disk",
         "done",
@@ -65,6 +66,7 @@ def message(run: Run, sandbox: str, *, work: str = WORK, tree: str = "", disk: s
         tree,
         disk,
         repr(run.limits.timeout_s),
+        run.success.path or "",
         *(f"{name}={value}" for name, value in variables.items()),
     ]
     body = b"".join(os.fsencode(part) + b"\0" for part in (str(len(fields)), *fields)) + run.script
@@ -161,5 +163,6 @@ def observe(report: str, keeper: Keeper, duration_s: float, *, output_exceeded: 
         out_of_memory_kills=memory[1] if memory else 0,
         disk_full=told.get("disk", "0 0 0").endswith("1"),
         folder_absent="absent" in told,
+        artifact_bytes=int(told["artifact"]) if "artifact" in told else None,
         trouble=trouble,
     )
