@@ -160,6 +160,22 @@ def test_an_example_whose_prompt_has_changed_is_not_completed_with_other_samples
     assert "not the one that earlier samples answered" in str(stopped)
 
 
+def test_a_full_disk_ends_the_run_and_no_answer_counts_as_had_that_was_not_written(
+    ask: Callable[..., Predicted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = ask(samples=1)
+    before = journal(done).read_text()
+
+    def full(path: Path, _lines: Any) -> None:
+        raise InfrastructureError("cannot append: No space left on device", where=str(path))
+
+    monkeypatch.setattr("benchwright.export.evaluation.predict.journal.append_lines", full)
+    stopped = ask(samples=5)
+    assert "No space left" in str(stopped.stopped)
+    assert len(stopped.meta["missing"]) == 16
+    assert journal(done).read_text() == before
+
+
 def test_two_processes_never_write_one_journal(ask: Callable[..., Predicted], tmp_path: Path, chat_double: Any) -> None:
     from filelock import FileLock
 
@@ -182,6 +198,7 @@ def test_two_processes_never_write_one_journal(ask: Callable[..., Predicted], tm
         {"status": 408},
         {"drop": True},
         {"cut": True},
+        {"cut": True, "chunked": True},
         {"body": b'{"choices": [{"mess'},
         {"body": b"[]"},
         {"body": b"null"},
@@ -231,6 +248,20 @@ def test_no_sample_is_null_or_made_up(ask: Callable[..., Predicted], chat_double
     assert sum(len(line["output"]) for line in written(done)) == 3
     assert "null" not in done.path.read_text()
     assert len(done.meta["missing"]) == 5
+
+
+def test_an_answer_in_chunks_is_as_good_as_one_in_a_piece(ask: Callable[..., Predicted], chat_double: Any) -> None:
+    chat_double.trouble = lambda _n, _b: chat_double.Trouble(chunked=True)
+    assert (ask().meta["complete"], len(chat_double.bodies)) == (True, 8)
+
+
+def test_characters_that_no_file_can_hold_come_back_as_they_were(
+    ask: Callable[..., Predicted], chat_double: Any
+) -> None:
+    text = "\ud800 \x00 \u2028 \U0001f600"
+    chat_double.trouble = lambda _n, _b: chat_double.Trouble(message={"content": text})
+    assert written(ask())[0]["output"] == [text, text]
+    assert ask().asked == 0
 
 
 def test_a_model_that_wrote_no_text_is_reported_and_not_asked_again(

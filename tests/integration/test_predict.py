@@ -55,10 +55,14 @@ class Asker:
             found[slot] = fields["content"]
         return found
 
+    def lines(self) -> int:
+        journal = self.predictions.with_name("predictions.jsonl.journal")
+        return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
     def kill_after(self, count: int) -> dict[Slot, str]:
         """Run until the journal holds ``count`` samples, kill -9, and give what it holds."""
         process = self.start()
-        while len(self.stored()) < count:
+        while self.lines() < count:
             assert process.poll() is None, (self.root / "printed").read_text()[-3000:]
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)

@@ -32,6 +32,8 @@ class Trouble:
     """The connection ends without a word."""
     cut: bool = False
     """The connection ends in the middle of the answer."""
+    chunked: bool = False
+    """The answer comes in chunks, without its length being told."""
     message: dict[str, Any] | None = None
     """Stands in the answer's choice instead of the usual message."""
     finish_reason: str | None = "stop"
@@ -117,7 +119,11 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in trouble.headers.items():
             self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        if trouble.chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+            data = b"".join(b"%x\r\n%b\r\n" % (1, data[i : i + 1]) for i in range(len(data))) + b"0\r\n\r\n"
+        else:
+            self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data[: len(data) // 2] if trouble.cut else data)
         self.wfile.flush()

@@ -70,7 +70,8 @@ class Asking:
             if self.stopped:
                 return
             try:
-                self._keep(slot, prompt, await self.endpoint.ask(prompt.messages), attempt)
+                answer = await self.endpoint.ask(prompt.messages)
+                await self._keep(slot, prompt, answer, attempt)
                 return
             except RefusedError as error:
                 self._refused[key] = str(error)
@@ -100,7 +101,7 @@ class Asking:
             self.pace.hold(error.wait)  # what it says to one request holds for all
         await asyncio.sleep(backoff(attempt))
 
-    def _keep(self, slot: Slot, prompt: Prompt, answer: Answer, attempt: int) -> None:
+    async def _keep(self, slot: Slot, prompt: Prompt, answer: Answer, attempt: int) -> None:
         counted = answer.prompt_tokens is not None and answer.completion_tokens is not None
         stored = Stored(
             content=answer.content,
@@ -113,7 +114,7 @@ class Asking:
             counted=counted,
         )
         about = {"attempts": attempt, "endpoint": self.endpoint.url, "response": answer.response}
-        self.journal.store(slot, stored, about)
+        await self.journal.store(slot, stored, about)
         self._given_up = 0
         self.advance(f"{_name(slot)}: {stored.completion_tokens} tokens, {answer.finish_reason}")
 

@@ -7,6 +7,7 @@ object, usage included. A line that a killed process left unfinished is passed o
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +50,9 @@ class Journal:
         self.answers: dict[Slot, Stored] = {}
         self.torn = 0
         """Unfinished lines passed over."""
+        self._waiting: list[str] = []
+        self._writing = asyncio.Lock()
+        self._broken: InfrastructureError | None = None
 
     @classmethod
     @contextmanager
@@ -132,10 +136,13 @@ class Journal:
                 remedy="remove the line: its sample is then asked for again",
             ) from error
 
-    def store(self, slot: Slot, stored: Stored, about: dict[str, Any]) -> None:
+    async def store(self, slot: Slot, stored: Stored, about: dict[str, Any]) -> None:
         """Keep one answer; when this returns it is on disk.
 
         ``about`` holds what is kept beside it: the raw response, where it came from, how often it was asked for.
+
+        Raises:
+            InfrastructureError: it could not be written (no space).
         """
         line = {
             "github_id": slot[0],
@@ -151,7 +158,16 @@ class Journal:
             },
             **about,
         }
-        append_lines(self.path, [json.dumps(line)])
+        self._waiting.append(json.dumps(line))
+        async with self._writing:  # what comes while the disk is busy is written together, by whoever is next
+            lines, self._waiting = self._waiting, []
+            if lines and not self._broken:
+                try:
+                    await asyncio.to_thread(append_lines, self.path, lines)
+                except InfrastructureError as error:
+                    self._broken = error
+            if self._broken:
+                raise self._broken
         self.answers[slot] = stored
 
     def samples_of(self, key: Key) -> list[str]:
