@@ -103,7 +103,9 @@ def check_examples(
     wanted = {item.id for item in rules}
     subjects: list[Subject] = []
     findings: list[Finding] = []
+    order: dict[str, int] = {}
     for item in read:
+        order.setdefault(item.where, len(order))
         if isinstance(item, Finding):
             findings.append(item)
         else:
@@ -111,7 +113,6 @@ def check_examples(
     findings += check_across(subjects)
     findings += check_licences(subjects, context)
     findings += _each(subjects, context, wanted, reporter or Reporter(quiet=True))
-    order = {subject.where: at for at, subject in enumerate(subjects)}
     kept = {_identity(item): item for item in reversed(findings) if item.rule.id in wanted}
     ordered = sorted(kept.values(), key=lambda item: (order.get(item.where, -1), item.rule.id, item.message))
     return Report(len(subjects), tuple(ordered))
