@@ -37,6 +37,8 @@ __all__ = ["Status", "build", "build_many", "check", "check_all", "open_system",
 
 LOCK_NAME = "requirements.lock"
 PIP_WAIT_S = 3600
+DATED_PIP = 26
+"""The first pip that can leave out distributions uploaded after a day."""
 WHEELS_ONLY = ("--only-binary=:all:",)
 LOW_DISK_BYTES = 2 * 1024**3
 LOCK_HEADER = "# made by `benchwright environments build`; remove it to resolve anew\n"
@@ -223,6 +225,7 @@ def _resolve(recipe: Recipe, base: Base, name: str) -> str:
     with tempfile.TemporaryDirectory(dir=_wheel_parent(), prefix=".resolve-") as folder:
         arguments = ["download", *WHEELS_ONLY, "--dest", folder]
         if recipe.index_date:
+            _require_pip(DATED_PIP, "index_date")
             arguments.append(f"--uploaded-prior-to={recipe.index_date.isoformat()}")
         _pip(base, [*arguments, "--", *recipe.requirements], name)
         lines = []
@@ -308,6 +311,16 @@ def _pip(base: Base, arguments: list[str], name: str) -> str:
             remedy="change the requirements, the python or the index_date in environment.toml",
         )
     return text
+
+
+def _require_pip(major: int, reason: str) -> None:
+    from importlib.metadata import version
+
+    if int(version("pip").split(".")[0]) < major:
+        raise PrerequisiteError(
+            f"{reason} needs pip {major} or newer, this is {version('pip')}",
+            remedy=f"{sys.executable} -m pip install --upgrade pip",
+        )
 
 
 def _read_lock(environments_dir: Path | None, name: str, recipe: Recipe) -> str | None:

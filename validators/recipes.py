@@ -12,22 +12,13 @@ from pydantic import Field, field_validator
 from ..core.config import read_toml
 from ..core.errors import BenchwrightError
 from ..core.files import digest_of
-from ..core.models import NAME_PATTERN, Part, Record
+from ..core.models import NAME_PATTERN, Record
 
-__all__ = ["STANDARD", "Asset", "Recipe", "find_recipes", "read_recipe"]
+__all__ = ["STANDARD", "Recipe", "find_recipes", "read_recipe"]
 
 FILE_NAME = "environment.toml"
 STANDARD = "standard"
 BASE_PATTERN = r"^(host|[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64})$"
-
-
-class Asset(Part):
-    """A file that tasks read (weights, a small data set), fetched once and checked."""
-
-    url: str
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    path: str
-    """Absolute path inside the sandbox."""
 
 
 class Recipe(Record):
@@ -43,8 +34,6 @@ class Recipe(Record):
     index_date: date | None = None
     """Only distributions uploaded before this day are considered when the lock is made."""
     variables: dict[str, str] = Field(default_factory=dict)
-    assets: tuple[Asset, ...] = ()
-    gpu: bool = False
     notes: str = ""
 
     @field_validator("requirements")

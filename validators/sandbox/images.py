@@ -105,9 +105,16 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def remove_images(client: DockerClient, kept: set[str]) -> list[str]:
     """Remove every image that carries our label and whose digest is not in ``kept``; others are never touched."""
-    gone = []
+    from docker.errors import APIError
+
+    gone: list[str] = []
     for image in client.images.list(filters={"label": LABEL_ENVIRONMENT}):
         if image.labels.get(LABEL_ENVIRONMENT) not in kept:
-            gone += image.tags or [image.id or ""]
-            client.images.remove(str(image.id), force=True)
+            try:
+                client.images.remove(str(image.id), force=True)
+            except APIError as error:
+                if error.status_code != 409:  # a container is using it now
+                    raise
+            else:
+                gone += image.tags or [str(image.id)]
     return gone
