@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from benchwright.core.workspace import Workspace
 from benchwright.export.release import write_sums
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -362,3 +363,34 @@ def test_a_changed_release_folder_is_not_published(
     shutil.rmtree(folder)
     assert "release build" in publisher.publish(expect=2)["error"]["remedy"]
     assert double.log == []
+
+
+@pytest.mark.parametrize("xet", [False, True], ids=["lfs", "xet"])
+def test_the_published_rows_come_back_value_for_value_and_can_be_scored(
+    xet: bool, start_hub: Callable[..., Any], make_publisher: Callable[..., Any], tmp_path: Path
+) -> None:
+    """ML-Bench's rows through a release, the Hub and back; then an outsider scores their gold from the Hub."""
+    published = Path(__file__).parents[3] / "shared" / "data" / "ml-bench" / "rows.jsonl"
+    if not published.is_file():
+        pytest.skip("the published rows do not lie beside the checkout")
+    double = start_hub(xet=xet)
+    publisher = make_publisher(double)
+    workspace = tmp_path / "ml-bench"
+    publisher.run("init", str(workspace), "--preset", "ml-bench")
+    publisher.workspace = Workspace(workspace)
+    publisher.configure('# repository = "owner/name"', f'repository = "{REPOSITORY}"')
+    publisher.run("tasks", "import", str(published))
+    publisher.run("release", "build")
+    publisher.publish()
+    rows = [json.loads(line) for line in published.read_text("utf-8").splitlines()]
+    found = {(row["github_id"], row["id"]): row for row in load(publisher, tmp_path / "reader", "v0.1.0")["full"]}
+    assert len(found) == len(rows) == 173
+    for row in rows:
+        assert {name: found[row["github_id"], row["id"]][name] for name in row} == row
+
+    predictions = tmp_path / "gold.jsonl"
+    gold = [{"github_id": row["github_id"], "id": row["id"], "output": [row["output"]]} for row in rows]
+    predictions.write_text("".join(json.dumps(line) + "\n" for line in gold))
+    run = tmp_path / "run"
+    publisher.run("evaluate", f"{REPOSITORY}@v0.1.0", str(predictions), "--no-execute", "-o", str(run))
+    assert len((run / "results.jsonl").read_text().splitlines()) == 173
