@@ -9,6 +9,8 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..core.errors import BenchwrightError, InfrastructureError
@@ -54,7 +56,6 @@ def curate(
     """
     reporter = reporter or Reporter(quiet=True)
     repositories = workspace.repositories(names)
-    results: dict[str, Curated] = {}
     with workspace.open_store() as store:
         if not names:
             store.keep_only([repository.name for repository in repositories])
@@ -64,17 +65,28 @@ def curate(
             for r in repositories
             if r not in waiting
         }
-        if waiting:
-            with reporter.track("curate", len(waiting)) as advance:
-                for repository, outcome in _work(waiting, workspace, tuple(mirrors), jobs):
-                    if isinstance(outcome, BenchwrightError):
-                        results[repository.name] = Curated(repository.name, error=outcome)
-                        advance(f"{repository.name}: failed")
-                        continue
-                    keep(store, repository, outcome)
-                    results[repository.name] = Curated(repository.name, len(outcome.rows))
-                    advance(f"{repository.name}: {len(outcome.rows)} candidates")
+    if waiting:
+        # the workers start before the progress bar's thread and while no connection is open: both forbid forking
+        with (
+            _outcomes(waiting, workspace, tuple(mirrors), jobs) as outcomes,
+            reporter.track("curate", len(waiting)) as advance,
+            workspace.open_store() as store,
+        ):
+            for repository, outcome in outcomes:
+                results[repository.name] = _settled(store, repository, outcome)
+                advance(f"{repository.name}: {_in_words(results[repository.name])}")
     return [results[repository.name] for repository in repositories]
+
+
+def _settled(store: Store, repository: Repository, outcome: Outcome) -> Curated:
+    if isinstance(outcome, BenchwrightError):
+        return Curated(repository.name, error=outcome)
+    keep(store, repository, outcome)
+    return Curated(repository.name, len(outcome.rows))
+
+
+def _in_words(result: Curated) -> str:
+    return "failed" if result.error else f"{result.candidates} candidates"
 
 
 @dataclass(frozen=True)
@@ -96,31 +108,37 @@ def keep(store: Store, repository: Repository, found: Found) -> None:
         store.replace_candidate_bodies(repository.name, content_key(repository), found.rows)
 
 
-def _work(
+@contextmanager
+def _outcomes(
     waiting: Sequence[Repository], workspace: Workspace, mirrors: tuple[str, ...], jobs: int | None
-) -> Iterator[tuple[Repository, Outcome]]:
+) -> Iterator[Iterator[tuple[Repository, Outcome]]]:
+    """Gives the outcomes as they come, from as many processes as there are processors, or from this one."""
     workers = min(jobs or len(os.sched_getaffinity(0)), len(waiting))
     if workers <= 1:
-        for repository in waiting:
-            yield repository, curate_one(repository, workspace, mirrors)
+        yield ((repository, curate_one(repository, workspace, mirrors)) for repository in waiting)
         return
-    # fork costs nothing per worker and this process has no threads
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker, initargs=(os.getpid(),)) as pool:
-        futures: dict[Future[Outcome], Repository] = {
-            pool.submit(curate_one, repository, workspace, mirrors): repository for repository in waiting
-        }
+        futures = {pool.submit(curate_one, repository, workspace, mirrors): repository for repository in waiting}
         try:
-            for future in as_completed(futures):
-                yield futures.pop(future), future.result()
+            yield ((futures[future], _result(future)) for future in as_completed(futures))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
+def _result(future: Future[Outcome]) -> Outcome:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return InfrastructureError(
+            "a worker process was ended from outside, perhaps for want of memory", remedy="benchwright curate --jobs 1"
+        )
+
+
 def _as_worker(parent: int) -> None:
-    """A worker leaves ^C to the parent, and dies with it even if that is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """A worker ends with its parent, even if that is killed, and without a word on ^C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == "linux":
         set_parent_death_signal = 1  # PR_SET_PDEATHSIG of prctl(2)
         ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -30,20 +31,51 @@ class ContextReader:
         self._index = Index(files)
         self._memory = memory
         self._code = digest_of([[path, tree.blob_of(path)] for path in tree.paths() if path.endswith((".py", ".sh"))])
+        self._made: dict[str, tuple[ContextPiece, ...]] = {}
 
     def of(self, draft: Draft, arguments: Sequence[Argument]) -> tuple[ContextPiece, ...]:
         """The pieces for one draft; none where it starts nothing of the repository."""
         snippet = draft.output if draft.type == "Python Code" else None
         if snippet is None and draft.target is None:
             return ()
-        given = [[argument.name, argument.value] for argument in arguments if argument.value is not None]
+        told = [self._told_apart(argument) for argument in arguments]
+        given = [[argument.name, argument.value] for argument in told if argument.value is not None]
         key = digest_of([self._code, draft.target, snippet, draft.folder, given])
+        if key not in self._made:
+            self._made[key] = self._recalled(key) or self._keep(
+                key, context_for(self._index, script=draft.target, snippet=snippet, folder=draft.folder, arguments=told)
+            )
+        return self._made[key]
+
+    def _recalled(self, key: str) -> tuple[ContextPiece, ...] | None:
         known = self._memory.look_up(CONTEXTS, key)
-        if known is not None:
-            try:
-                return _adapter().validate_json(known)
-            except ValidationError:
-                pass
-        found = context_for(self._index, script=draft.target, snippet=snippet, folder=draft.folder, arguments=arguments)
+        try:
+            return _adapter().validate_json(known) if known is not None else None
+        except ValidationError:
+            return None
+
+    def _keep(self, key: str, found: tuple[ContextPiece, ...]) -> tuple[ContextPiece, ...]:
         self._memory.put(CONTEXTS, key, _adapter().dump_json(found))
         return found
+
+    def _told_apart(self, argument: Argument) -> Argument:
+        """The argument with a value that the code could tell from others, or one that stands for all it does not know.
+
+        Commands that differ only in such values (paths, names of runs) have the same context; there can be hundreds.
+        """
+        value = argument.value
+        if value is None or (isinstance(value, str) and value.encode("utf-8", "replace") in self._literals):
+            return argument
+        unknown = "\0" if isinstance(value, str) and value else 0
+        return Argument.model_construct(**{**argument.__dict__, "value": unknown})
+
+    @cached_property
+    def _literals(self) -> frozenset[bytes]:
+        """Everything that stands between quotes in the repository's Python."""
+        found: set[bytes] = set()
+        for path in self._index.paths:
+            found.update(_QUOTED.findall(self._index.source(path)))
+        return frozenset(found)
+
+
+_QUOTED = re.compile(rb"(?<=['\"])[^'\"\n]{1,100}(?=['\"])")

@@ -47,7 +47,7 @@ def locate(layout: Layout, invocation: Invocation, doc_folder: str, cwd: str) ->
     if place:
         return _located("file", place.target, place)
     outside = name.startswith(("/", "$", "~", "<", "[", "{", "..")) or is_placeholder(name) or "://" in name
-    if outside or not re.search(r"\.(?:py|sh)$", name) or any(mark in name for mark in "*$<{["):
+    if outside or is_placeholder(cwd) or not re.search(r"\.(?:py|sh)$", name) or any(mark in name for mark in "*$<{["):
         return None
     folder = posixpath.normpath(posixpath.join(doc_folder, "" if cwd.startswith(("?", "/")) else cwd))
     folder = "" if folder.startswith("..") or folder == "." else folder

@@ -90,7 +90,7 @@ def is_inline_command(code: str) -> bool:
 _PLACEHOLDER = re.compile(
     r"<[^<>\s][^<>]*>"  # <path>, <your id>
     r"|(?:^|[=/:])/?path/to(?:/|$)|/path/to/|path_to_|/your/|your_\w+|\byour[-_ ]|my_\w+_here|_here\b"
-    r"|\[[A-Z][A-Za-z_ -]*\]"  # [MODEL NAME]
+    r"|\[[A-Z][A-Za-z_ -]*\]|^\[\w+(?:[/|]\w+)+\]$"  # [MODEL NAME], [sgd/adam]
     r"|\$\{?your\w*\}?|\bXXX+\b|\bYOUR[_A-Z]*\b|\{[a-z_]+ [a-z_ ]+\}|^\.\.\.$|\.\.\./|<[^>]*$",
     re.ASCII,
 )

@@ -31,6 +31,10 @@ from .values import (
 __all__ = ["Calls"]
 
 DEEPEST = 24
+LONGEST_LIST = 500
+
+LONGEST_LIST = 256
+"""Items; a list that grows beyond is data, not choices, and following each of its appends takes quadratic time."""
 _PARSER_CLASSES = ("ArgumentParser", "ArgParser", "OptionParser")
 _DEFINITION = re.compile(r"DEFINE_[a-z_]+$|mark_flags?_as_required$|(?:gnu_)?getopt$")
 _HARMLESS = ("builtins.", "argcomplete.", "logging.", "pprint.", "warnings.", "copy.")
@@ -204,12 +208,9 @@ class Calls(ParserCalls):
     def data_method(self, owner: Value, owner_node: Node, name: str, given: Given, scope: Scope, text: str) -> Value:
         """A method of a list, dict or string: folded where it only reads, applied where it changes the object."""
         if name in ("append", "extend", "insert", "update", "pop", "remove", "clear", "setdefault", "add", "sort"):
-            items = items_of(owner) if not isinstance(owner, Table) else None
             changed: Value = Unknown(text_of(owner_node))
-            if items is not None and given.positional and self.branch_depth == 0:
-                more = [given.positional[0][0]] if name == "append" else items_of(given.positional[0][0])
-                if name in ("append", "extend") and more is not None:
-                    changed = self.sequence_of([*items, *more])
+            if name in ("append", "extend") and given.positional and self.branch_depth == 0:
+                changed = self.longer(owner, name, given.positional[0][0]) or changed
             self.bind_target(owner_node, changed, scope)
             return Const(None) if name in ("append", "extend") else Unknown(text)
         if isinstance(owner, Table):
@@ -225,6 +226,14 @@ class Calls(ParserCalls):
             return Const(fold_method(constant_items(owner), name, args, keywords))
         except (CannotFoldError, ValueError):
             return Unknown(text)
+
+    def longer(self, owner: Value, name: str, more: Value) -> Value | None:
+        """A list with an item or a list behind it; None where it is not known or too long to keep track of."""
+        held = items_of(owner) if not isinstance(owner, Table) else None
+        added = [more] if name == "append" else items_of(more)
+        if held is None or added is None or len(held) + len(added) > LONGEST_LIST:
+            return None
+        return self.sequence_of([*held, *added])
 
     # Functions and classes of the repository
 
