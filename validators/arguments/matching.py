@@ -74,6 +74,9 @@ def _judge(bound: Bound, name: str, wanted: Any, asked: Asked, claimed: dict[str
     found = bound.find(name)
     if found is None:
         return _by_place(bound, name, wanted, asked, claimed)
+    if found.refused and not found.abbreviated:
+        given = found.words[0] if len(found.words) == 1 else list(found.words) or None
+        return refusal(name, wanted, given, f"(the program refuses it: {found.refused})")
     if _meets(found, wanted):
         return None
     if found.abbreviated and (found.how != "given" or isinstance(found.value, bool)):

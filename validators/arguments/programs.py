@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from ...curation.flags import Binding, Flag, FlagReport, SourceFiles, bind, flags_of
+from ...curation.flags import Binding, Flag, FlagReport, Problem, SourceFiles, bind, flags_of
 from .calls import Call
 from .shell import trace_shell
 from .slots import Slot
@@ -21,6 +21,7 @@ GENERIC = re.compile(r"arg(?:ument)?s?_?\d*", re.IGNORECASE)
 _ROOTS = ("", "src", "python", "lib")
 _PROGRAMS: WeakKeyDictionary[SourceFiles, dict[str, Program]] = WeakKeyDictionary()
 _TEXTS: WeakKeyDictionary[SourceFiles, dict[str, str | None]] = WeakKeyDictionary()
+_COMMANDS: WeakKeyDictionary[SourceFiles, dict[str, str | None]] = WeakKeyDictionary()
 _PATHS: WeakKeyDictionary[SourceFiles, frozenset[str]] = WeakKeyDictionary()
 
 
@@ -33,9 +34,11 @@ def _paths(files: SourceFiles) -> frozenset[str]:
 
 def program_path(call: Call, files: SourceFiles | None, path: str = "./") -> str | None:
     """The file a call starts, relative to the repository's root; None where it is not in the repository."""
-    if files is None or call.kind not in ("file", "module") or call.folder.startswith("?"):
+    if files is None or call.kind == "code" or call.folder.startswith("?"):
         return None
     paths = _paths(files)
+    if call.kind == "program":
+        return _installed(files, call.target)
     if call.kind == "module":
         inside = call.target.replace(".", "/")
         names = [f"{inside}.py", f"{inside}/__main__.py"]
@@ -101,11 +104,47 @@ class Found:
     """The value as written."""
     abbreviated: bool = False
     """The argument's name is only the beginning of the flag's."""
+    refused: str = ""
+    """What the program's parser says against how it is given; it would stop there."""
 
     @property
     def kind(self) -> str | None:
         """The flag's type."""
         return self.flag.argument.type if self.flag is not None else None
+
+
+def _installed(files: SourceFiles, command: str) -> str | None:
+    """The file behind a command that the repository's package installs, read from its metadata as text."""
+    known = _COMMANDS.setdefault(files, {})
+    if command not in known:
+        known[command] = next(_behind(files, command), None)
+    return known[command]
+
+
+def _behind(files: SourceFiles, command: str) -> Iterator[str]:
+    paths = _paths(files)
+    for path in sorted(paths, key=lambda path: (path.count("/"), path)):
+        folder, name = posixpath.split(path)
+        if name not in ("pyproject.toml", "setup.cfg", "setup.py") or path.count("/") > 2:
+            continue
+        text = source_text(files, path) or ""
+        entry = re.search(rf"(?:^|[\s\"']){re.escape(command)}[\"']?\s*=\s*[\"']?([A-Za-z_][\w.]*):", text)
+        if entry is None:
+            continue
+        inside = _moved(entry[1].split("."), text)
+        for root in _ROOTS:
+            base = posixpath.normpath(posixpath.join(folder, root, inside))
+            yield from (file for file in (f"{base}.py", f"{base}/__init__.py") if file in paths)
+
+
+def _moved(parts: list[str], text: str) -> str:
+    """A module's path, where its longest package that ``package_dir`` puts elsewhere is looked for there."""
+    for size in range(len(parts), 0, -1):
+        name = re.escape(".".join(parts[:size]))
+        place = re.search(rf"[\"']{name}[\"']\s*:\s*[\"']([\w./-]+)[\"']", text)
+        if place:
+            return "/".join((place[1], *parts[size:]))
+    return "/".join(parts)
 
 
 @dataclass(frozen=True)
@@ -147,13 +186,14 @@ class Bound:
         if len({flag.argument.name for flag in begun}) != 1:
             return None
         found = self._of(begun[0])
-        return Found(found.value, found.how, found.flag, found.words, abbreviated=True)
+        return replace(found, abbreviated=True)
 
     def _of(self, flag: Flag) -> Found:
         name = flag.argument.name
         words = next((self.written[option] for option in flag.options if option in self.written), ())
-        if name in self.binding.values:
-            return Found(self.binding.values[name], "given", flag, words)
+        refused = next((problem.message for problem in self.binding.problems if _speaks_of(problem, flag)), "")
+        if name in self.binding.values or refused:
+            return Found(self.binding.values.get(name), "given", flag, words, refused=refused)
         if flag.argument.default is None and flag.argument.default_source:
             return Found(flag.argument.default_source, "absent", flag)
         return Found(flag.argument.default, "default" if flag.argument.default is not None else "absent", flag)
@@ -182,6 +222,17 @@ class Bound:
         loose = self.words if self.program is None or not self.program.report.flags else self.binding.extras
         found += [Slot(f"word {at}", word) for at, word in enumerate(loose, 1) if not word.startswith("--")]
         return tuple(found)
+
+
+_STOPS = frozenset({"bad_choice", "bad_value", "missing_value", "unexpected_value"})
+
+
+def _speaks_of(problem: Problem, flag: Flag) -> bool:
+    """Whether a parser's complaint is about how this flag is given."""
+    if problem.kind == "ambiguous":
+        begun = problem.text.partition("=")[0]
+        return any(option.startswith(begun) for option in flag.options)
+    return problem.kind in _STOPS and problem.name == flag.argument.name
 
 
 def bound_call(call: Call, files: SourceFiles | None) -> Bound:
