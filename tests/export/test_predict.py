@@ -418,7 +418,19 @@ def test_the_key_is_in_no_file_even_if_the_endpoint_repeats_it(ask: Callable[...
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://host/v1", "host/v1", "", "http://user:secret@host/v1", "http://host/v1?key=secret", "http:///v1"]
+    "url",
+    [
+        "ftp://host/v1",
+        "host/v1",
+        "",
+        "http://user:secret@host/v1",
+        "http://host/v1?key=secret",
+        "http:///v1",
+        "http://[x/v1",
+        "http://host:99999999/v1",
+        "http://host:secret/v1",
+        "http://ho st/v1\n",
+    ],
 )
 def test_an_address_that_is_none_or_carries_a_secret_is_refused_and_not_repeated(
     ask: Callable[..., Predicted], url: str
@@ -427,6 +439,22 @@ def test_an_address_that_is_none_or_carries_a_secret_is_refused_and_not_repeated
         ask(base_url=url)
     assert "secret@" not in str(caught.value)
     assert "=secret" not in str(caught.value)
+
+
+def test_a_file_that_predict_did_not_write_is_left_alone(
+    ask: Callable[..., Predicted], tmp_path: Path, chat_double: Any
+) -> None:
+    path = tmp_path / "out" / "p.jsonl"
+    path.parent.mkdir()
+    path.write_text("mine")
+    with pytest.raises(BenchwrightError, match="did not write"):
+        ask()
+    assert path.read_text() == "mine"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(BenchwrightError, match="did not write"):
+        ask()
+    assert chat_double.bodies == []
 
 
 def test_a_key_that_cannot_be_one_is_refused_without_being_shown(dataset: Dataset, tmp_path: Path) -> None:

@@ -65,8 +65,15 @@ def check_base_url(url: str) -> str:
     Raises:
         BenchwrightError: it is no plain http address, or it carries what may be a secret.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    import httpx2
+
+    try:
+        httpx2.URL(url)
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except (ValueError, httpx2.InvalidURL):  # what they say would repeat the address
+        good = False
+    if not good:
         raise BenchwrightError(
             "the endpoint's address is no http address",
             remedy="for example --base-url http://127.0.0.1:8000/v1",

@@ -84,13 +84,19 @@ def predict(dataset: Dataset, options: Options, path: Path, key: str | None, rep
     ``key`` is sent to the endpoint and goes nowhere else.
 
     Raises:
-        BenchwrightError: the release or the options are wrong, or the journal belongs to other options.
+        BenchwrightError: the release or the options are wrong, the journal belongs to other options, or ``path`` is
+            something that predict did not write.
     """
     check_base_url(options.base_url)
+    journal_path = path.with_name(f"{path.name}.journal")
+    if path.is_dir() or (path.exists() and not journal_path.exists()):
+        raise BenchwrightError(
+            "there is something that predict did not write", where=str(path), remedy="name another file with -o"
+        )
     rows = _rows(dataset, options)
     prompts = _prompts(dataset, rows, options)
     slots = [(*row.key, sample) for row in rows for sample in range(options.samples)]
-    with Journal.opened(path.with_name(f"{path.name}.journal"), _identity(dataset, options)) as journal:
+    with Journal.opened(journal_path, _identity(dataset, options)) as journal:
         missing = sum(slot not in journal.answers for slot in slots)
         if missing < len(slots):
             reporter.say(f"{len(slots) - missing} of {len(slots)} samples are in the journal; {missing} are asked for")
