@@ -31,8 +31,6 @@ from .values import (
 __all__ = ["Calls"]
 
 DEEPEST = 24
-LONGEST_LIST = 500
-
 LONGEST_LIST = 256
 """Items; a list that grows beyond is data, not choices, and following each of its appends takes quadratic time."""
 _PARSER_CLASSES = ("ArgumentParser", "ArgParser", "OptionParser")

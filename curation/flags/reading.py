@@ -85,4 +85,4 @@ def read(reading: Interpreter, path: str, source: bytes) -> FlagReport:
     reading.last_resort(scope)
     if chosen(reading.parsers):
         return summary(reading)
-    return read_argv(reading, path, root)
+    return read_argv(reading, path, root) if b"argv" in source else FlagReport()
