@@ -30,7 +30,7 @@ from .bases import Base, host_base
 from .recipes import Recipe, find_recipes, read_recipe
 from .sandbox.contract import System
 from .sandbox.docker import connect
-from .sandbox.images import remove_images
+from .sandbox.images import LABEL_ENVIRONMENT, remove_images
 from .trees import remove_unused
 
 __all__ = ["Status", "build", "build_many", "check", "check_all", "open_system", "prune", "statuses"]
@@ -136,16 +136,16 @@ def build_many(environments_dir: Path, names: Sequence[str], every: bool, report
 
 
 def dockerfile(system: System, base: Base) -> str:
-    """What the image is made of, to be read beside the recipe."""
-    lines = [f"# environment {system.name}, digest {system.digest}", f"# base: {base.identity}"]
-    lines.append(f"FROM {base_image(base)}")
+    """What the image is made of, to be read beside the recipe. The image is imported from the same two folders."""
+    lines = [f"# environment {system.name}, digest {system.digest}"]
+    lines += ["FROM scratch", f"# root: {base.identity}", "COPY root /"]
     if system.packages is not None:
-        lines.append(f"COPY packages {system.packages_at}")
+        lines += [
+            f"# packages: {LOCK_NAME}, installed as wheels without network",
+            f"COPY packages {system.packages_at}",
+        ]
+    lines += [f"LABEL {LABEL_ENVIRONMENT}={system.digest}", 'CMD ["python3"]']
     return "\n".join(lines) + "\n"
-
-
-def base_image(base: Base) -> str:
-    return f"benchwright/base:{base.identity.rpartition(':')[2][:16]}"
 
 
 def statuses(environments_dir: Path | None) -> Iterator[Status]:

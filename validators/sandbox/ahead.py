@@ -82,8 +82,17 @@ class Ahead:
             except (DockerException, OSError, BenchwrightError):
                 continue  # it was never made, or the engine has gone: the next start removes what is left
 
+    def retire(self, container: str) -> None:
+        """Remove a used container; where others are made ahead, behind the back of the next run."""
+        with self._lock:
+            aside = self._maker is not None and not self._closed
+            if aside and self._maker is not None:
+                self._maker.submit(self._remove, container)
+        if not aside:
+            self._remove(container)
+
     def close(self) -> None:
-        """Remove what nobody took."""
+        """Remove what nobody took, and wait for all removals."""
         with self._lock:
             self._closed = True
             left = [future for waiting in self._waiting.values() for future in waiting]

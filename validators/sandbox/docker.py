@@ -114,7 +114,7 @@ class DockerSandbox:
         finally:
             with self._lock:
                 self._live.discard(container)
-            self._remove(container)
+            self._ahead.retire(container)
 
     def _create(self, run: Run) -> str:
         """A container that waits for its instruction: it holds nothing of the script yet."""
