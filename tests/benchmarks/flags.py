@@ -182,7 +182,8 @@ def differences(report: FlagReport, held: list[list[Any]]) -> Iterator[str]:
         pairs: dict[str, tuple[Any, Any]] = {
             "options": (sorted(flag.options), sorted(options)),
             "dest": (argument.name, dest),
-            "required": (argument.required, required),
+            # For `*` and the rest argparse notes "required", and then takes no word as well.
+            "required": (argument.required, required and nargs not in ("*", "...")),
             "nargs": (flag.nargs, nargs),
         }
         if argument.static and not (isinstance(default, dict) and "unspeakable" in default):
