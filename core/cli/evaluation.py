@@ -31,6 +31,7 @@ class SandboxName(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
     app.command()(evaluate)
+    app.command()(report)
 
 
 def evaluate(
@@ -116,3 +117,40 @@ def _mirrors(session: Session) -> tuple[str, ...]:
         if session.workspace_dir is not None:
             raise
         return session.mirrors
+
+
+def report(
+    context: typer.Context,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders that `evaluate -o` wrote.")],
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Test each later run against the first, example by example.")
+    ] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
+) -> None:
+    """Show finished evaluations again: as a table, compared, or as one HTML file with every sample.
+
+    For example: benchwright report run-a run-b --compare --html report.html
+    """
+    from ...export.evaluation.runs import compare as compare_runs
+    from ...export.evaluation.runs import open_run
+    from ...export.evaluation.table import comparison_lines, runs_table
+    from ..files import atomic_write
+
+    session = session_of(context)
+    opened = [open_run(folder) for folder in runs]
+    comparisons, alike = compare_runs(opened, opened[0].report["headline"]) if compare else ([], {})
+    if html is not None:
+        from ...export.evaluation.page import html_page
+
+        atomic_write(html, html_page(opened, comparisons))
+        session.reporter.say(f"wrote {html}")
+    titles, rows = runs_table(opened)
+    value = {
+        "runs": {run.name: run.report["protocols"] for run in opened},
+        "comparisons": [item.as_json() for item in comparisons],
+        **alike,
+    }
+    session.reporter.table("", titles, rows, value)
+    if not session.reporter.json:
+        for line in comparison_lines(comparisons, alike):
+            print(line)

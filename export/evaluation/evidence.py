@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from ...core.errors import BenchwrightError
-from ...core.files import append_lines, digest_of
+from ...core.files import digest_of
 from ...core.models import Outcome, OutcomeKind, Output
 from .settings import Setting
 
@@ -40,6 +40,7 @@ class EvidenceFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.outcomes: dict[str, Outcome] = {}
+        self._file: BinaryIO | None = None
         if path.exists():
             self._read()
 
@@ -52,14 +53,30 @@ class EvidenceFile:
                     fields: Mapping[str, Any] = json.loads(line)
                     key, outcome = str(fields["key"]), fields["outcome"]
                 except (ValueError, KeyError, TypeError):
-                    continue  # ended by append_lines after a kill
+                    continue  # torn by a kill and ended since
                 self._keep(key, Outcome.load(outcome, f"{self.path}:{number}"))
 
     def add(self, key: str, outcome: Outcome) -> None:
-        """Record one execution at once."""
+        """Record one execution at once; a kill of this process loses nothing of it, a power cut might."""
         line = json.dumps({"key": key, "outcome": outcome.model_dump(mode="json")}, ensure_ascii=True)
-        append_lines(self.path, [line])
+        if self._file is None:
+            self._file = self._open()
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
         self._keep(key, outcome)
+
+    def _open(self) -> BinaryIO:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(self.path, "ab+")  # noqa: SIM115 - closed by close()
+        if file.tell() > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        return file
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def _keep(self, key: str, outcome: Outcome) -> None:
         self.outcomes[key] = outcome.model_copy(update={"output": Output(bytes=outcome.output.bytes)})
@@ -67,13 +84,3 @@ class EvidenceFile:
     def settled(self, key: str) -> bool:
         """Whether the execution stands: what the machine spoilt is done again."""
         return key in self.outcomes and self.outcomes[key].outcome is not OutcomeKind.INFRASTRUCTURE
-
-    def outcome(self, key: str) -> Outcome:
-        """The recorded outcome.
-
-        Raises:
-            BenchwrightError: it was never executed.
-        """
-        if key not in self.outcomes:
-            raise BenchwrightError("an execution is not recorded here", where=str(self.path))
-        return self.outcomes[key]

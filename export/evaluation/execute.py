@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,10 @@ def execute(
         for sample in samples[row.key]
         if sample.runs is not None
     }
-    _run(work, evidence, options, reporter)
+    try:
+        _run(work, evidence, options, reporter)
+    finally:
+        evidence.close()
     gold = {row.key: _gold_of(row, _recorded(evidence, gold_keys[row.key])) for row in rows}
     judged: dict[Key, list[Sample]] = {}
     for row in rows:
@@ -92,7 +95,7 @@ def execute(
             key = sample_keys.get((sample.key, sample.index))
             text = predictions.samples[row.key][sample.index]
             if key is not None and text is not None:
-                sample = with_outcome(sample, row, text, _recorded(evidence, key))
+                sample = replace(with_outcome(sample, row, text, _recorded(evidence, key)), execution=key)
             judged[row.key].append(sample)
     return judged, gold
 

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from ...core.files import atomic_write
 from ...core.progress import Reporter
 from ..rows import Key, Row
 from ..sources import Dataset
+from .answers import is_text
 from .execute import DEFAULT_SANDBOX, Gold, Work, environment_digests, execute
 from .metrics import DRAWS, LEVEL, SEED
 from .predictions import VARYING, Predictions, read_predictions
@@ -48,6 +49,8 @@ def evaluate(
     dataset: Dataset, predictions_path: Path, options: Options, folder: Path, reporter: Reporter
 ) -> Evaluation:
     """Score the predictions and write ``results.jsonl``, ``report.json`` and, when executing, ``outcomes.jsonl``.
+
+    ``samples.jsonl`` (the answers as predicted) and ``examples.jsonl`` beside them make the folder readable alone.
 
     Executions recorded in ``folder`` are not repeated, but for those that the machine spoilt.
 
@@ -86,9 +89,7 @@ def evaluate(
             },
         },
     }
-    lines = [json.dumps(s.line(), ensure_ascii=False) for row in rows for s in samples[row.key]]
-    atomic_write(folder / "results.jsonl", "".join(f"{line}\n" for line in lines))
-    atomic_write(folder / "report.json", json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    _write(folder, rows, names, samples, report)
     ungraded = sum(sample.ungraded for some in samples.values() for sample in some)
     ungraded += sum(g.passes["strict"] is None for g in (gold or {}).values())
     return Evaluation(folder, report, ungraded)
@@ -118,6 +119,54 @@ def _examined(
             texts = enumerate(predictions.samples[row.key])
             samples[row.key] = [examine(row, i, text, files) for i, text in texts]
     return samples, failed
+
+
+def _write(
+    folder: Path, rows: Sequence[Row], names: dict[int, str], samples: dict[Key, list[Sample]], report: dict[str, Any]
+) -> None:
+    """Everything a reader of the run needs, the report last: its presence says that the run is whole."""
+    every = [sample for row in rows for sample in samples[row.key]]
+    _write_lines(folder / "results.jsonl", (sample.line() for sample in every))
+    _write_lines(
+        folder / "samples.jsonl",
+        (
+            {
+                "github_id": sample.key[0],
+                "id": sample.key[1],
+                "sample": sample.index,
+                "answer": sample.answer,
+                "execution": sample.execution,
+            }
+            for sample in every
+        ),
+    )
+    _write_lines(
+        folder / "examples.jsonl",
+        (
+            {
+                "github_id": row.github_id,
+                "id": row.id,
+                "repository": names[row.github_id],
+                "task": list(row.task) if row.task_id is None else row.task_id,
+                "type": row.type,
+                "path": row.path,
+                "instruction": row.instruction,
+                "arguments": row.arguments,
+                "output": row.output,
+            }
+            for row in rows
+        ),
+    )
+    atomic_write(folder / "report.json", json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+
+
+def _write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """JSON lines; text that UTF-8 cannot hold is written as escapes."""
+    texts = []
+    for line in lines:
+        text = json.dumps(line, ensure_ascii=False)
+        texts.append(text if text.isascii() or is_text(text) else json.dumps(line))
+    atomic_write(path, "".join(f"{text}\n" for text in texts))
 
 
 # provenance ------------------------------------------------------------------------------------------------

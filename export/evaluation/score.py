@@ -35,6 +35,10 @@ class Sample:
     ml_bench: mlbench.Verdict
     runs: str | None
     """The text to execute; None where neither protocol asks for it."""
+    answer: str | None = None
+    """The sample as predicted."""
+    execution: str | None = None
+    """Key of its line in ``outcomes.jsonl``; None where it was not executed."""
 
     @property
     def right(self) -> bool:
@@ -88,7 +92,7 @@ def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = 
         published = mlbench.Verdict(False, "not_text")
     if outcome != NOT_EXECUTED and published.rule is not None:
         runs = None
-    return Sample(row.key, index, outcome, detail, found.code, found.rule, published, runs)
+    return Sample(row.key, index, outcome, detail, found.code, found.rule, published, runs, text)
 
 
 def _refusal(row: Row, code: str, files: SourceFiles | None) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["COLUMNS", "NO_EXECUTION_COLUMNS", "notes", "table_rows"]
+from .runs import Comparison, Run
+
+__all__ = ["comparison_lines", "notes", "runs_table", "table_rows"]
 
 COLUMNS = ("repository", "examples", "gold passes here", "graded", "pass@1", "pass@2", "pass@5")
 NO_EXECUTION_COLUMNS = ("repository", "examples", "samples")
@@ -60,4 +63,35 @@ def notes(report: dict[str, Any]) -> list[str]:
         found.append(f"{report['provenance']['predictions']['ignored_samples']} samples beyond the declared number")
     if report["differences"]:
         found.append(f"the two protocols differ on {len(report['differences'])} samples (differences in report.json)")
+    return found
+
+
+def runs_table(runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Column titles and one row for each run and protocol."""
+    titles = ("run", "protocol", "examples", "gold passes here", "graded", "pass@1", "pass@2", "pass@5")
+    rows = []
+    for run in runs:
+        for name, part in run.report["protocols"].items():
+            figures = part["pass_at_k"] or {}
+            shown = (_pass_at(figures[k], with_interval=True) if k in figures else "not executed" for k in "125")
+            examples = part["examples"]
+            counts = (examples["release"], examples["gold_passes_here"], examples["graded"])
+            rows.append((run.name, name, *counts, *shown))
+    return titles, rows
+
+
+def comparison_lines(comparisons: Sequence[Comparison], alike: dict[str, list[str]]) -> list[str]:
+    """What the comparison says, one sentence for each pair, and which examples tell nothing any more."""
+    found = []
+    for item in comparisons:
+        bounds = "" if item.low is None or item.high is None else f" [{100 * item.low:+.1f}, {100 * item.high:+.1f}]"
+        found.append(
+            f"{item.second} against {item.first}: pass@1 {100 * item.difference:+.1f} points{bounds} on "
+            f"{item.examples} examples, p = {item.p:.4f}; {item.better} better, {item.worse} worse, {item.ties} ties"
+        )
+    if comparisons:
+        found.append(
+            f"{len(alike['all_solved'])} examples are always solved, {len(alike['none_solved'])} never: "
+            "they do not tell the runs apart"
+        )
     return found

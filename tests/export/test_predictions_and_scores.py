@@ -133,7 +133,8 @@ def test_an_empty_python_sample_passes_the_published_type_rule_and_is_no_code_in
 )
 def test_the_published_verdict_follows_from_the_same_evidence(row, changes, seen, published):
     text = "python a.py --lr 1 "
-    sample = with_outcome(examine(row(arguments="{}", **changes), 0, text), row(arguments="{}", **changes), text, seen)
+    example = row(arguments="{}", output="python a.py", **changes)
+    sample = with_outcome(examine(example, 0, text), example, text, seen)
     assert (sample.ml_bench.passed, sample.ml_bench.rule) == published
     assert sample.outcome == seen.outcome.value
 
@@ -248,11 +249,12 @@ def run(*words, code=0):
 
 
 def test_evaluating_without_execution_writes_results_and_shares(make_row, write_rows, write_predictions, tmp_path):
-    rows = write_rows([make_row(1), make_row(2, arguments="{}"), make_row(3, type="Python Code")])
+    rows = write_rows([make_row(1), make_row(2, arguments="{}"), make_row(3, type="Python Code"), make_row(4)])
     predictions = write_predictions(
         line(1, "```bash\npython train.py --lr 0.5 --epochs 3 \n```", "I'm sorry, I cannot."),
         line(2, "python train.py"),
         line(3, "python train.py --lr 0.5 --epochs 3 "),
+        line(4, "python train.py --lr 0.4 --epochs 3 # 0.5 "),
     )
     run("evaluate", rows, predictions, "--no-execute", "-o", tmp_path / "run")
     lines = [json.loads(text) for text in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
@@ -263,15 +265,18 @@ def test_evaluating_without_execution_writes_results_and_shares(make_row, write_
         (2, 1, "missing", "missing"),
         (3, 0, "wrong_type", "type"),
         (3, 1, "missing", "missing"),
+        (4, 0, "wrong_arguments", None),
+        (4, 1, "missing", "missing"),
     ]
+    assert "lr: wanted '0.5', found '0.4' in --lr" in lines[6]["detail"]
     assert set(lines[0]) == {"github_id", "id", "sample", "outcome", "detail", "code", "code_rule", "ml_bench"}
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     strict = report["protocols"]["strict"]
     assert report["headline"] == "strict"
     assert strict["pass_at_k"] is None
-    assert strict["examples"] == {"release": 3, "gold_passes_here": None, "graded": 3}
-    assert strict["shares"] == pytest.approx({"given": 4 / 6, "code": 3 / 6, "type": 2 / 6})
-    assert [(item["id"], item["sample"]) for item in report["differences"]] == [(2, 0)]
+    assert strict["examples"] == {"release": 4, "gold_passes_here": None, "graded": 4}
+    assert strict["shares"] == pytest.approx({"given": 5 / 8, "code": 4 / 8, "type": 3 / 8, "arguments": 2 / 8})
+    assert [(item["id"], item["sample"]) for item in report["differences"]] == [(2, 0), (4, 0)]
 
 
 def test_limit_takes_the_first_examples_and_keeps_the_size_of_the_release(

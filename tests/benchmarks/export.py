@@ -1,0 +1,237 @@
+"""How fast releases are built and answers scored, each beside a named baseline measured in the same run.
+
+python tests/benchmarks/export.py [build] [text] [evaluate]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchwright.core.models import Repository
+from benchwright.core.progress import Reporter
+from benchwright.export.documents import DOCUMENT_DTYPES
+from benchwright.export.evaluation import Options, evaluate
+from benchwright.export.evaluation.score import examine
+from benchwright.export.evaluation.settings import clones_dir
+from benchwright.export.parquet import ROW_DTYPES, write_parquet
+from benchwright.export.rows import row_of
+from benchwright.export.sources import Dataset, open_dataset
+from benchwright.validators.execution import Job, Runner
+
+ROWS = 10_115
+DOCUMENTS = 18
+DOCUMENT_BYTES = 200_000
+EXAMPLES, SAMPLES, WORKERS = int(os.environ.get("BENCH_EXAMPLES", "260")), 5, 2
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or ["build", "text", "evaluate"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wanted:
+            {"build": bench_build, "text": bench_text, "evaluate": bench_evaluate}[name](Path(folder))
+
+
+def say(what: str, ours: float, baseline: str, theirs: float, unit: str = "s") -> None:
+    print(f"{what}: {ours:.3f} {unit}; {baseline}: {theirs:.3f} {unit}; ratio {theirs / ours:.1f}", flush=True)
+
+
+# building --------------------------------------------------------------------------------------------------
+
+
+def documents() -> list[str]:
+    words = [f"{random.Random(7).choice('abcdefghij')}word{i}" for i in range(4000)]
+    found = []
+    for number in range(DOCUMENTS):
+        source = random.Random(number)
+        found.append(" ".join(source.choices(words, k=DOCUMENT_BYTES // 9))[:DOCUMENT_BYTES])
+    return found
+
+
+def rows(count: int) -> Iterator[dict[str, Any]]:
+    for number in range(count):
+        github_id = number % DOCUMENTS + 1
+        yield {
+            **dict.fromkeys(ROW_DTYPES),
+            "github_id": github_id,
+            "github": f"https://example.org/a/repository{github_id}",
+            "repo_id": number,
+            "path": "./",
+            "arguments": json.dumps({"lr": str(number)}),
+            "instruction": f"Please train model {number} of repository {github_id} with care and patience.",
+            "oracle": "Run\n\npython train.py --lr 0.1\n",
+            "type": "Bash Script",
+            "id": number,
+            "prefix_code": "",
+            "output": f"python train.py --lr {number}",
+        }
+
+
+def bench_build(folder: Path) -> None:
+    """10,115 rows over 18 documents of 200 KB: ours (each document once) against the document in every row."""
+    import datasets
+    import pandas
+
+    datasets.disable_progress_bars()
+    texts = documents()
+    started = time.monotonic()
+    write_parquet(folder / "ours" / "data.parquet", ROW_DTYPES, rows(ROWS))
+    once = [{**dict.fromkeys(DOCUMENT_DTYPES), "github_id": i + 1, "text": text} for i, text in enumerate(texts)]
+    write_parquet(folder / "ours" / "repositories.parquet", DOCUMENT_DTYPES, once)
+    ours = time.monotonic() - started
+    size = sum(path.stat().st_size for path in (folder / "ours").iterdir())
+
+    full = [{**row, "readme_content": texts[row["github_id"] - 1]} for row in rows(ROWS)]
+    started = time.monotonic()
+    datasets.Dataset.from_list(full).to_parquet(folder / "datasets.parquet")
+    say("build", ours, "datasets from_list().to_parquet()", time.monotonic() - started)
+    say("size", size / 1e6, "datasets", (folder / "datasets.parquet").stat().st_size / 1e6, "MB")
+    started = time.monotonic()
+    pandas.DataFrame(full).to_parquet(folder / "pandas.parquet")
+    say("build", ours, "pandas to_parquet()", time.monotonic() - started)
+    say("size", size / 1e6, "pandas", (folder / "pandas.parquet").stat().st_size / 1e6, "MB")
+
+    started = time.monotonic()
+    for name in ("data", "repositories"):
+        datasets.load_dataset(
+            "parquet", data_files=str(folder / "ours" / f"{name}.parquet"), cache_dir=str(folder / "c1")
+        )
+    ours = time.monotonic() - started
+    started = time.monotonic()
+    datasets.load_dataset("parquet", data_files=str(folder / "datasets.parquet"), cache_dir=str(folder / "c2"))
+    say("load back", ours, "the document in every row", time.monotonic() - started)
+    for count in (2_000, ROWS):
+        print(f"denormalised, {count} rows: peak memory {peak_of_denormalised(count)} MB", flush=True)
+
+
+def peak_of_denormalised(count: int) -> int:
+    """Peak resident memory of a process that writes ``count`` rows with their document, streamed."""
+    program = (
+        "import importlib.util, sys\n"
+        f"spec = importlib.util.spec_from_file_location('bench', {__file__!r})\n"
+        "bench = importlib.util.module_from_spec(spec); spec.loader.exec_module(bench)\n"
+        "import pathlib, tempfile\n"
+        "texts = bench.documents()\n"
+        "dtypes = {**bench.ROW_DTYPES, 'document': 'large_string'}\n"
+        "rows = bench.rows(int(sys.argv[1]))\n"
+        "stream = ({**row, 'document': texts[row['github_id'] - 1] + str(row['id'])} for row in rows)\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    bench.write_parquet(pathlib.Path(folder) / 'x.parquet', dtypes, stream)\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(int(status.split('VmHWM:')[1].split()[0]) // 1024)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(count)], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+# judging text ----------------------------------------------------------------------------------------------
+
+
+def bench_text(folder: Path) -> None:
+    """Code from answers, type and argument checks, on answers that all differ."""
+    made = [row_of(row, "bench") for row in rows(1000)]
+    before = "<think>\nLet me see.\n</think>\nRun\n\n```bash\npip install -r requirements.txt\n```\n\n"
+    answers = [f"{before}```bash\n{row.output} --seed {i}\n```" for i, row in enumerate(made)]
+    started = time.monotonic()
+    for row, answer in zip(made, answers, strict=True):
+        assert examine(row, 0, answer).outcome == "not_executed"
+    rate = len(made) / (time.monotonic() - started)
+    say("text checks", rate, "asked for", 300, "samples a second")
+
+
+# evaluating ------------------------------------------------------------------------------------------------
+
+
+def bench_evaluate(folder: Path) -> None:
+    """260 examples x 5 samples of trivial scripts against a plain serial loop with a shell and no isolation."""
+    release, predictions, scripts = make_release(folder / "evaluation")
+    started = time.monotonic()
+    for script in scripts:
+        subprocess.run(
+            ["bash", "-c", script], cwd=folder / "evaluation" / "kettle", stdout=subprocess.DEVNULL, check=False
+        )
+    serial = time.monotonic() - started
+    for sandbox in os.environ.get("BENCH_SANDBOXES", "bubblewrap docker").split():
+        options = Options(sandbox=sandbox, workers=WORKERS)
+        run = folder / f"run-{sandbox}"
+        dataset = open_dataset(str(release))
+        own = alone(sandbox, dataset, scripts)
+        started = time.monotonic()
+        done = evaluate(dataset, predictions, options, run, Reporter(quiet=True))
+        taken = time.monotonic() - started
+        assert done.ungraded == 0, done.report["protocols"]["strict"]["outcomes"]
+        count = len((run / "outcomes.jsonl").read_text().splitlines())
+        own = (own + alone(sandbox, dataset, scripts)) / 2  # before and after: the machine may not be quiet
+        say(f"evaluate in {sandbox}, {count} executions", taken, "the runner alone, same scripts", own)
+        say(f"evaluate in {sandbox}, {count} executions", taken, "a serial shell loop without isolation", serial)
+        started = time.monotonic()
+        evaluate(dataset, predictions, options, run, Reporter(quiet=True))
+        say("again with nothing new", time.monotonic() - started, "asked for", 3)
+        started = time.monotonic()
+        from benchwright.export.evaluation.page import html_page
+        from benchwright.export.evaluation.runs import open_run
+
+        page = html_page([open_run(run)])
+        say(f"HTML page of {len(page) / 1e6:.1f} MB", time.monotonic() - started, "asked for", 5)
+    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
+    print(f"peak memory {peak} MB", flush=True)
+
+
+def alone(sandbox: str, dataset: Dataset, scripts: list[str]) -> float:
+    """Seconds that the runner takes for the published outputs and the scripts, with nothing around it."""
+    made = list(dataset.rows("full"))
+    repository = Repository.load(
+        {"name": "kettle", "url": made[0].github, "commit": made[0].commit}, "the benchmark's repository"
+    )
+    codes = [row.output for row in made] + [f"{script}\n" for script in scripts]
+    jobs = [Job(key=str(i), code=code, type="Bash Script", repository=repository) for i, code in enumerate(codes)]
+    started = time.monotonic()
+    with Runner(sandbox=sandbox, clones_dir=clones_dir(), workers=WORKERS) as runner:
+        for _ in runner.run(jobs):
+            pass
+    return time.monotonic() - started
+
+
+def make_release(folder: Path) -> tuple[Path, Path, list[str]]:
+    """A repository, a release of 260 examples of it, predictions, and the scripts they run."""
+    kettle = folder / "kettle"
+    kettle.mkdir(parents=True)
+    (kettle / "train.sh").write_text('for word in "$@"; do :; done\n')
+
+    def git(*words: str) -> str:
+        identity = ("-c", "user.name=A Bench", "-c", "user.email=bench@example.org")
+        return subprocess.run(["git", *identity, *words], cwd=kettle, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-q", "-m", "All there is")
+    commit = git("rev-parse", "HEAD").strip()
+    release = folder / "release"
+    release.mkdir()
+    made = []
+    for number in range(1, EXAMPLES + 1):
+        arguments, output = json.dumps({"seed": str(number)}), f"bash train.sh --seed {number}"
+        common = {"github_id": 31, "github": kettle.as_uri(), "repo_id": number, "path": "./", "id": number}
+        text = {"instruction": "Train.", "oracle": "bash train.sh", "type": "Bash Script", "prefix_code": ""}
+        made.append({**common, **text, "arguments": arguments, "output": output, "commit": commit})
+    (release / "full.jsonl").write_text("".join(json.dumps(row) + "\n" for row in made))
+    scripts = [f"bash train.sh --seed {row['id']} --try {i}" for row in made for i in range(SAMPLES)]
+    predictions = folder / "predictions.jsonl"
+    lines = []
+    for at, row in enumerate(made):
+        outputs = [f"```bash\n{script}\n```" for script in scripts[at * SAMPLES : (at + 1) * SAMPLES]]
+        lines.append(json.dumps({"github_id": 31, "id": row["id"], "output": outputs}) + "\n")
+    predictions.write_text("".join(lines))
+    return release, predictions, scripts
+
+
+if __name__ == "__main__":
+    main()
