@@ -162,6 +162,23 @@ def test_260_examples_of_5_samples_killed_twice_are_complete_and_no_stored_sampl
     assert chat_double.keys == {f"Bearer {KEY}"}
 
 
+def test_an_interrupt_ends_the_command_with_130_and_the_same_command_goes_on(asker: Asker, chat_double: Any) -> None:
+    chat_double.trouble = lambda _number, _body: chat_double.Trouble(delay_s=0.02)
+    process = asker.start()
+    while asker.lines() < 50:
+        assert process.poll() is None, (asker.root / "printed").read_text()[-3000:]
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    printed = (asker.root / "printed").read_text()
+    assert "the same command goes on" in printed
+    assert "Traceback" not in printed
+    stored = asker.stored()
+    assert asker.finish() == 0
+    assert stored.items() <= asker.stored().items()
+    assert len(asker.stored()) == EXAMPLES * SAMPLES
+
+
 def allow_only_missing(stored: dict[Slot, str], answered: Counter[str], *, exactly: bool = False) -> None:
     """Of each example the server may have answered only as many samples as were not stored."""
     have = Counter(number for _repository, number, _sample in stored)

@@ -100,8 +100,12 @@ def predict(dataset: Dataset, options: Options, path: Path, key: str | None, rep
         missing = sum(slot not in journal.answers for slot in slots)
         if missing < len(slots):
             reporter.say(f"{len(slots) - missing} of {len(slots)} samples are in the journal; {missing} are asked for")
-        with reporter.track("asking", missing) as advance:
-            asking = asyncio.run(_ask(rows, prompts, journal, options, key, reporter, advance)) if missing else None
+        try:
+            with reporter.track("asking", missing) as advance:
+                asking = asyncio.run(_ask(rows, prompts, journal, options, key, reporter, advance)) if missing else None
+        except KeyboardInterrupt:
+            reporter.say(f"interrupted; every answer that came is in {journal_path}, and the same command goes on")
+            raise
         reasons = asking.reasons if asking else {}
         meta = _write(path, dataset, options, rows, journal, reasons)
         return Predicted(
