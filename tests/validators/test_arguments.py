@@ -314,7 +314,20 @@ def test_what_can_be_followed_is_not_recorded() -> None:
     assert not judged("python fit.py words.txt --step 9 --rounds 30", WANTED, recorder=Scripted()).accepted
 
 
-@pytest.mark.parametrize("code", ["'", "$(", "if", "\0", "python", "python fit.py --", "((", "é" * 3000])
+HOSTILE = [
+    "python fit.py {1..4000}{1..4000}{1..4000}",
+    "for a in {1..256}; do for b in {1..256}; do for c in {1..256}; do echo; done; done; done",
+    "f() { f; f; f; f; }; f",
+    "(" * 3000 + "python fit.py" + ")" * 3000,
+    "a = 7\n" + "a = a * a\n" * 60 + "f(a)",
+    "a = 'x'\n" + "a = a + a\n" * 60 + "f(a)",
+    "f(" + "[" * 5000,
+    "f(" + "-" * 20_000 + "1)",
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("code", ["'", "$(", "if", "\0", "python", "python fit.py --", "((", "é" * 3000, *HOSTILE])
 def test_no_answer_makes_it_fail(code: str) -> None:
     judged(code, WANTED, reference=GOLD)
     check_arguments(code, "Python Code", WANTED, reference="x = 1")

@@ -227,5 +227,9 @@ def _braces(text: str) -> list[str]:
         inside = [str(value) for value in values[:MOST_FIELDS]]
     else:
         inside = match[4].split(",")
-    made = [text[: match.start()] + part + text[match.end() :] for part in inside]
-    return [word for part in made[:MOST_FIELDS] for word in _braces(part)][:MOST_FIELDS]
+    made: list[str] = []
+    for part in inside:
+        made += _braces(text[: match.start()] + part + text[match.end() :])
+        if len(made) >= MOST_FIELDS:
+            break
+    return made[:MOST_FIELDS]

@@ -22,6 +22,7 @@ _SHOWING = frozenset(
 )
 _ENDING = frozenset({"exit", "quit", "_exit", "abort"})
 DEEPEST = 12
+MOST_NUMBER = 2**64
 
 
 @dataclass
@@ -257,7 +258,7 @@ class _Reader:
             if isinstance(node.op, ast.Div):
                 return f"{left}/{right}"
         plain = (int, float)
-        if isinstance(left, plain) and isinstance(right, plain):
+        if isinstance(left, plain) and isinstance(right, plain) and max(abs(left), abs(right)) < MOST_NUMBER:
             try:
                 if isinstance(node.op, ast.Add):
                     return left + right

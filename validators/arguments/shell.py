@@ -23,6 +23,7 @@ __all__ = ["call_of", "trace_shell"]
 
 MOST_CALLS = 2000
 MOST_TURNS = 256
+MOST_STEPS = 20_000
 DEEPEST = 8
 _NO_PROGRAMS = """
     . : [ [[ activate alias apt apt-get awk bg brew break cat cd chmod chown cmake code conda continue cp curl cut date
@@ -57,7 +58,10 @@ def _traced(text: str, folder: str, variables: tuple[tuple[str, str], ...], argu
     known: dict[str, Variable] = {**dict(variables), "@": list(arguments)}
     known |= {str(number): word for number, word in enumerate(arguments, 1)}
     walker = _Walker(folder, known)
-    walker.script(text)
+    try:
+        walker.script(text)
+    except RecursionError:
+        walker.doubts.append("it is nested too deeply to be followed")
     return Trace(tuple(walker.calls), tuple(dict.fromkeys(walker.doubts)))
 
 
@@ -80,6 +84,7 @@ class _Walker:
         self.previous = folder
         self.depth = 0
         self.errexit = False
+        self.steps = 0
         self.exported: set[str] = set()
 
     # scripts -----------------------------------------------------------------------------------------------
@@ -113,6 +118,10 @@ class _Walker:
         return status
 
     def walk(self, node: Node) -> bool:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            self.doubts.append(f"more than {MOST_STEPS} statements")
+            raise _StopError
         match node.type:
             case "command":
                 return self._command(node)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 
 from ...core.errors import BenchwrightError
-from ...curation.commands import commands_in, role_of
+from ...curation.commands import commands_in
 from ...curation.source import PinnedTree
 from ..arguments import Call, trace_shell
 from ..arguments.programs import Bound, bound_call
@@ -22,6 +22,7 @@ _PLACEHOLDER = re.compile(
     r"|\$\{?your\w*\}?|\bYOUR_[A-Z_]+\b|\bXXX+\b|\.\.\./",
 )
 _HEREDOC = re.compile(r"<<-?\s*['\"]?\w+")
+_BRINGING = frozenset(["cd", "git", "wget", "curl", "cp", "mv", "ln", "unzip", "tar", "gdown", "cat", "echo"])
 _PROBLEMS = {
     "unknown_option": "BW301",
     "ambiguous": "BW301",
@@ -99,7 +100,10 @@ def _shell_error(code: str) -> str | None:
         bare = re.sub(rf"{other}[^{other}]*{other}", "", bare)
         if bare.count(quote) % 2 and not _HEREDOC.search(code):
             return f"a {quote} is never closed"
-    notes = commands_in(code, "shell").notes
+    try:
+        notes = commands_in(code, "shell").notes
+    except RecursionError:
+        return "it is nested too deeply to be read"
     return notes[0] if notes and not trace_shell(code).calls else None
 
 
@@ -156,11 +160,11 @@ def _is_ours(target: str) -> bool:
 
 def _made_by(prefix: str) -> bool:
     """Whether the preparation goes elsewhere or brings files, so that absence cannot be told."""
-    return any(
-        command.program in ("cd", "git", "wget", "curl", "cp", "mv", "ln", "unzip", "tar", "gdown", "cat", "echo")
-        for command in commands_in(prefix, "shell").commands
-        if role_of(command, None) and not (command.program in ("git", "wget") and "install" in command.argv)
-    )
+    try:
+        commands = commands_in(prefix, "shell").commands
+    except RecursionError:
+        return True
+    return any(command.program in _BRINGING and "install" not in command.argv for command in commands)
 
 
 def _nearby(target: str, tree: PinnedTree) -> str:
