@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -42,16 +43,16 @@ def separate(tmp_path: Path) -> Path:
 
 def test_version_2_sets_limits_and_reads_counters(unified: Path) -> None:
     groups = GroupsV2(unified)
-    joined = groups.create("lived", LIMITS)
-    group = unified / "benchwright" / "lived"
+    groups.enter("lived")
+    joined = groups.begin("fresh", LIMITS)
+    group = unified / "benchwright" / "fresh"
     assert joined == [group / "cgroup.procs"]
     assert (group / "memory.max").read_text() == str(64 << 20)
-    assert (group / "memory.swap.max").read_text() == "0"
     assert int((group / "pids.max").read_text()) >= 20
     assert (group / "cpu.max").read_text() == "50000 100000"
     assert (unified / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
     assert (groups.peak_bytes("lived"), groups.out_of_memory_kills("lived")) == (20217856, 1)
-    assert list(groups.names()) == ["lived"]
+    assert list(groups.names()) == ["fresh", "lived"]
 
 
 def test_version_2_kills_a_tree_at_once_where_the_kernel_can(unified: Path) -> None:
@@ -73,8 +74,6 @@ def test_version_2_kills_process_by_process_where_it_cannot(unified: Path) -> No
             members.unlink(missing_ok=True) if process.poll() is not None else super().kill(name)
 
     os.kill(process.pid, 0)
-    import threading
-
     threading.Thread(target=lambda: (process.wait(), members.write_text(""))).start()
     Emptied(unified).kill("lived")
     assert process.wait() == -9
@@ -87,13 +86,16 @@ def test_a_counter_that_an_old_kernel_lacks_is_unknown_not_zero(unified: Path) -
 
 def test_version_1_sets_limits_and_reads_counters(separate: Path) -> None:
     groups = GroupsV1(separate)
-    joined = groups.create("lived", LIMITS)
-    assert [path.parts[-4] for path in joined] == ["memory", "pids", "cpu"]
+    groups.enter("lived")
+    assert groups.begin("lived", LIMITS) == []
     memory = separate / "memory" / "benchwright" / "lived"
     assert (memory / "memory.limit_in_bytes").read_text() == str(64 << 20)
     assert (memory / "memory.swappiness").read_text() == "0"
     assert (separate / "cpu" / "benchwright" / "lived" / "cpu.cfs_quota_us").read_text() == "50000"
-    assert (groups.peak_bytes("lived"), groups.out_of_memory_kills("lived")) == (67108864, 3)
+    assert (memory / "tasks").read_text() == str(threading.get_native_id())
+    (memory / "memory.max_usage_in_bytes").write_text("67108864\n")
+    (memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 5\n")
+    assert (groups.peak_bytes("lived"), groups.out_of_memory_kills("lived")) == (67108864, 2)
 
 
 def test_what_is_mounted_chooses_the_version(tmp_path: Path) -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from queue import Queue
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from ...core.errors import BenchwrightError, PrerequisiteError
-from .cgroups import find_groups, reap
+from .cgroups import Groups, find_groups, reap
 from .contract import DISK, Capabilities, Observation, Run, owner
 from .messages import Keeper, launcher_command, message
 from .mounts import NOBODY, Stage
@@ -36,6 +40,9 @@ DROP = (
 )
 JOIN = 'for group; do [ "$group" = -- ] && break; echo $$ > "$group"; shift; done; shift; exec "$@"'
 """Joins the groups named up to ``--``, then becomes what follows: no other process is ever outside them."""
+T = TypeVar("T")
+NUMBERS = count()
+"""Groups of one process never share a name, however many sandboxes it opens."""
 SMALLEST_MEMORY = 16 * 1024**2
 
 
@@ -58,44 +65,43 @@ class BubblewrapSandbox:
             )
         self._groups = find_groups()
         reap(self._groups)
-        self._numbers = count()
-        self._threads = threading.local()
         self._lock = threading.Lock()
         self._live: set[str] = set()
         self.stopped = False
+        self._free: Queue[_Starter] = Queue()
+        for _ in range(max(1, workers)):
+            self._free.put(_Starter(f"{owner()}-{next(NUMBERS)}", self._groups))
 
     def execute(self, run: Run) -> Observation:
         if run.limits.memory_bytes < SMALLEST_MEMORY:
             raise BenchwrightError(f"a memory limit below {SMALLEST_MEMORY} bytes leaves no room for the launcher")
         began = time.monotonic()
-        name = f"{owner()}-{next(self._numbers)}"
+        starter = self._free.get()
         try:
-            return self._execute(run, name)
+            return self._execute(run, starter)
         except OSError as error:
             return Observation(Keeper().output(), time.monotonic() - began, trouble=f"bubblewrap failed: {error}")
+        finally:
+            self._free.put(starter)
 
-    def _execute(self, run: Run, name: str) -> Observation:
-        if not hasattr(self._threads, "stage"):
-            self._threads.stage = Stage()
-        stage: Stage = self._threads.stage
-        joined = self._groups.create(name, run.limits)
+    def _execute(self, run: Run, starter: _Starter) -> Observation:
+        name = starter.name
+        stage = starter.ready()
+        joined = self._groups.begin(name, run.limits)
         try:
-            area = stage.area(run.limits.disk_bytes, run.tree)
-            try:
-                with self._lock:
-                    if self.stopped:
-                        raise OSError("interrupted")
-                    self._live.add(name)
-                seen = listen(
-                    ["sh", "-c", JOIN, "sh", *map(str, joined), "--", *DROP, *_bwrap(run, stage, area)],
-                    message(run, self.name),
-                    run,
-                    kill=lambda: self._groups.kill(name),
-                    owner=NOBODY,
-                )
-            finally:
-                self._groups.kill(name)
-                stage.clear()
+            with self._lock:
+                if self.stopped:
+                    raise OSError("interrupted")
+                self._live.add(name)
+            prepared = starter.do(_prepare, run, stage)
+            seen = listen(
+                ["sh", "-c", JOIN, "sh", *map(str, joined), "--", *DROP, *prepared] if joined else [*DROP, *prepared],
+                message(run, self.name),
+                run,
+                kill=lambda: self._groups.kill(name),
+                owner=NOBODY,
+                spawn=starter.start,
+            )
             return replace(
                 seen,
                 peak_memory_bytes=self._groups.peak_bytes(name),
@@ -103,9 +109,10 @@ class BubblewrapSandbox:
                 trouble="interrupted" if self.stopped and not seen.finished else seen.trouble,
             )
         finally:
+            self._groups.kill(name)
+            starter.do(stage.clear)
             with self._lock:
                 self._live.discard(name)
-            self._groups.remove(name)
 
     def stop(self) -> None:
         with self._lock:
@@ -121,6 +128,43 @@ class BubblewrapSandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+        while not self._free.empty():
+            self._free.get().close()
+
+
+class _Starter:
+    """A thread with private mounts and a control group, in which runs are started; others read what they say.
+
+    Its group may throttle it, so it does nothing else; and the mounts of the toolkit's other threads stay untouched.
+    """
+
+    def __init__(self, name: str, groups: Groups) -> None:
+        self.name = name
+        self._groups = groups
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="benchwright-start")
+        self._stage: Stage | None = None
+
+    def ready(self) -> Stage:
+        if self._stage is None:
+            self.do(self._groups.enter, self.name)
+            self._stage = self.do(Stage)
+        return self._stage
+
+    def do(self, what: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Do it in the thread."""
+        return self._thread.submit(what, *arguments, **named).result()
+
+    def start(self, *arguments: Any, **named: Any) -> subprocess.Popen[bytes]:
+        """``subprocess.Popen`` in the thread: what it starts is in the thread's group and sees its mounts."""
+        return self.do(subprocess.Popen, *arguments, **named)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        self._groups.remove(self.name)
+
+
+def _prepare(run: Run, stage: Stage) -> list[str]:
+    return _bwrap(run, stage, stage.area(run.limits.disk_bytes, run.tree))
 
 
 def _bwrap(run: Run, stage: Stage, area: Path) -> list[str]:

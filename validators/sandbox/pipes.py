@@ -26,12 +26,13 @@ def listen(
     kill: Callable[[], None],
     note: Callable[[int], None] = lambda pid: None,
     owner: int | None = None,
+    spawn: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Observation:
     """Start ``command``, give it its instruction, read until its report ends, the pipes close or a limit is reached.
 
-    ``note`` is told the process started, ``kill`` ends everything that was started. The output pipe belongs to the
-    script's user (``owner``), so that it may open /dev/stdout. Whoever still holds the pipes after the report is not
-    waited for.
+    ``spawn`` starts it, ``note`` is told the process started, ``kill`` ends everything that was started. The output
+    pipe belongs to the script's user (``owner``), so that it may open /dev/stdout. Whoever still holds the pipes after
+    the report is not waited for.
     """
     began = time.monotonic()
     output, output_end = os.pipe()
@@ -39,7 +40,7 @@ def listen(
     if owner is not None:
         os.fchown(output_end, owner, owner)
     try:
-        process = subprocess.Popen(
+        process = spawn(
             command,
             stdin=subprocess.PIPE,
             stdout=output_end,
