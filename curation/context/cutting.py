@@ -39,7 +39,30 @@ def cut(index: Index, stretches: Sequence[Wanted], budget_tokens: int) -> tuple[
                 left -= price(source, part, span)
                 here.update(span)
                 taken.append((part, end))
-    return tuple(piece(lines_of[stretch.path], stretch, end) for stretch, end in taken)
+    return tuple(piece(lines_of[stretch.path], stretch, end) for stretch, end in joined(taken, lines_of))
+
+
+def about(stretch: Wanted) -> str:
+    """What a stretch belongs to: a parser's flags belong to the function that defines them."""
+    return stretch.symbol.removeprefix("flags of ")
+
+
+def joined(taken: list[tuple[Wanted, int]], lines_of: dict[str, list[str]]) -> list[tuple[Wanted, int]]:
+    """Pieces that follow one another in a file as one, in the place of the first; that costs no more than they did."""
+    groups: list[tuple[Wanted, int]] = []
+    for stretch, end in taken:
+        start = stretch.start_line
+        for number, (other, other_end) in enumerate(groups):
+            if other.path != stretch.path or about(other) != about(stretch):
+                continue
+            first, second = sorted(((start, end), (other.start_line, other_end)))
+            gap = lines_of[stretch.path][first[1] : second[0] - 1]
+            if len(gap) <= 2 and not "".join(gap).strip():
+                groups[number] = (replace(other, start_line=first[0]), second[1])
+                break
+        else:
+            groups.append((stretch, end))
+    return groups if len(groups) == len(taken) else joined(groups, lines_of)
 
 
 def uncovered(stretch: Wanted, covered: set[int], length: int) -> list[Wanted]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,12 +18,13 @@ from ..flags import FlagReport, flags_of
 from ..flags.interpreter import Interpreter, Stop
 from ..flags.scopes import Scope
 from ..flags.syntax import children, parse_python, string_value, text_of, walk
-from ..flags.values import Class, Function, Value
+from ..flags.values import Class, External, Function, Value
 from .index import Definition, Index, Wanted
 
 __all__ = ["wanted_by_script", "wanted_by_snippet"]
 
 MOST_DEFINITIONS = 60
+_CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin")
 _STATEMENTS = frozenset({"expression_statement", "call", "decorator", "typed_default_parameter"})
 
 
@@ -35,7 +38,21 @@ def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> 
     found.extend(whole_program(index, path))
     reached = dict.fromkeys([path, *(wanted.path for wanted in found)])
     found.extend(value_lines(index, reached, arguments))
+    found.extend(named_files(index, posixpath.dirname(path), arguments))
     return found
+
+
+def named_files(index: Index, folder: str, arguments: Sequence[Argument]) -> Iterator[Wanted]:
+    """The configuration files of the repository that a command's values name: much of what it does stands in them."""
+    for argument in arguments:
+        if not isinstance(argument.value, str) or not argument.value.endswith(_CONFIGURATIONS):
+            continue
+        for base in dict.fromkeys(("", folder)):
+            path = posixpath.normpath(posixpath.join(base, argument.value))
+            lines = index.source(path).count(b"\n")
+            if lines:
+                yield Wanted(path, 1, min(lines, 40), lines, f"file of {argument.name}", 75)
+                break
 
 
 def whole_program(index: Index, path: str) -> list[Wanted]:
@@ -266,11 +283,31 @@ def wanted_by_snippet(index: Index, snippet: str, folder: str) -> list[Wanted]:
             found.append(stretch(index, value, 150))
             found.extend(members(index, reading, value, methods))
             found.extend(demonstration(index, value.scope.path))
+    found.extend(renamed(index, reading, scope))
     found.extend(elsewhere(index, root, scope, {name for wanted in found for name in [wanted.symbol.split(".")[0]]}))
     found.extend(
         used(index, reading, [(value.node, value.scope) for value in resolved if value.scope.path != entry], "")
     )
     return found
+
+
+def renamed(index: Index, reading: Interpreter, scope: Scope) -> Iterator[Wanted]:
+    """What a snippet imports under a name that the package has only once it is installed.
+
+    A setup script may map a folder to another name. So the last part of ``installed.attention.SGE.Block`` is looked
+    for, in files whose path has one of the parts in between.
+    """
+    wanted: dict[str, set[str]] = {}
+    for name in scope.variables:
+        value = reading.lookup(name, scope)
+        parts = value.dotted.split(".") if isinstance(value, External) else []
+        if len(parts) > 2 and parts[0] not in sys.stdlib_module_names:
+            wanted.setdefault(parts[-1], set()).update(parts[1:-1])
+    for name, places in index.defining(wanted).items():
+        fitting = [place for place in places if wanted[name] & set(place[0].removesuffix(".py").split("/"))]
+        for path, definition in fitting if len(fitting) <= 2 else ():
+            yield of_definition(path, definition, 145.0)
+            yield from demonstration(index, path)
 
 
 def members(index: Index, reading: Interpreter, value: Value, methods: set[str]) -> Iterator[Wanted]:

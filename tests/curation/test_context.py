@@ -174,3 +174,16 @@ def test_slots_take_values_from_choices_help_defaults_and_other_commands() -> No
     assert slots["model"].values == ("gcn", "gat")
     assert "log_dir" not in slots
     assert worth_varying(arguments, others)[0].name == "model"
+
+
+def test_a_package_that_is_installed_under_another_name_is_found_by_its_files() -> None:
+    files = Files({"model/attention/SGE.py": "class Enhance:\n    def __init__(self, groups):\n        pass\n"})
+    pieces = context_for(files, snippet="from installed_name.attention.SGE import Enhance\nm = Enhance(groups=8)\n")
+    assert symbols(pieces) == ["Enhance"]
+
+
+def test_the_configuration_that_a_value_names_is_shown() -> None:
+    sources = {"run/train.py": PROGRAM, "run/conf/small.yaml": "model: small\nlr: 0.1\n"}
+    given = Argument(name="data", flag="--data", value="conf/small.yaml", type="str")
+    pieces = context_for(Files(sources), script="run/train.py", arguments=[given])
+    assert ("run/conf/small.yaml", "model: small\nlr: 0.1\n") in [(piece.path, piece.text) for piece in pieces]
