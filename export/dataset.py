@@ -11,7 +11,7 @@ from ..core.models import Evidence, Example, Repository
 from ..core.tasks import TaskFolder, load_tasks, read_evidence
 from ..core.workspace import Workspace
 from .rows import Key, Row
-from .splits import read_split, split_names
+from .splits import is_train, read_split, split_names
 
 __all__ = ["Compiled", "compile_rows"]
 
@@ -21,7 +21,7 @@ class Compiled:
     """Everything of a release that comes from the tasks."""
 
     splits: dict[str, list[Row]]
-    """``full`` first: every example that stands, then each list's own."""
+    """``full`` first: what its list names, and every example that no train list names; then each list's own."""
     tasks: list[TaskFolder]
     """Tasks with at least one example that stands."""
     repositories: list[Repository]
@@ -60,7 +60,8 @@ def compile_rows(workspace: Workspace) -> Compiled:
             remedy="benchwright annotate pull, or benchwright tasks import DATASET",
         )
     names = list(dict.fromkeys(["full", *split_names(workspace)]))
-    splits = {name: _members(workspace, name, rows, withdrawn) for name in names}
+    trained = {item for name in names if is_train(name) for item in read_split(workspace, name)}
+    splits = {name: _members(workspace, name, rows, withdrawn, trained) for name in names}
     standing = [item for item in folders if any(example.yanked is None for example in item.examples)]
     used = {item.task.repository.name for item in standing}
     return Compiled(splits, standing, [r for r in registry.values() if r.name in used], dict(withdrawn.values()))
@@ -106,7 +107,9 @@ def _require_license(workspace: Workspace, item: TaskFolder, repository: Reposit
         )
 
 
-def _members(workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: Collection[str]) -> list[Row]:
+def _members(
+    workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: Collection[str], trained: Collection[str]
+) -> list[Row]:
     listed = read_split(workspace, name)
     unknown = [item for item in listed if item not in rows and item not in withdrawn]
     if unknown:
@@ -124,7 +127,7 @@ def _members(workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: C
                 remedy="remove the list, or put examples into it",
             )
         return members
-    taken = set(listed)
+    taken = {*listed, *trained}
     return members + sorted((row for item, row in rows.items() if item not in taken), key=lambda row: row.key)
 
 

@@ -9,7 +9,7 @@ from ..core.errors import BenchwrightError
 from ..core.files import atomic_write
 from ..core.workspace import Workspace
 
-__all__ = ["check_split_name", "read_split", "split_names", "write_split"]
+__all__ = ["check_split_name", "is_train", "read_split", "split_names", "write_split"]
 
 NAME = re.compile(r"^\w+(\.\w+)*$")
 
@@ -22,6 +22,11 @@ def check_split_name(name: str) -> None:
             where=f"splits/{name}.txt",
             remedy="use letters, digits, '_' and '.', and not the word all",
         )
+
+
+def is_train(name: str) -> bool:
+    """Whether a split is for training (``id_train``, ``ood_train``): what it holds is not measured."""
+    return name.split("_")[-1] == "train"
 
 
 def split_names(workspace: Workspace) -> list[str]:

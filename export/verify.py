@@ -13,7 +13,7 @@ from .parquet import schema_of
 from .release import SUMS
 from .rows import arguments_of
 from .sources import card_metadata, open_dataset
-from .splits import check_split_name
+from .splits import check_split_name, is_train
 
 __all__ = ["Problem", "check_release"]
 
@@ -144,8 +144,10 @@ def _groups(metadata: Any, where: str) -> Iterator[Problem]:
 def _rows(folder: Path) -> Iterator[Problem]:
     dataset = open_dataset(str(folder))
     unpinned = unlicensed = 0
+    sides: dict[tuple[str, ...], set[bool]] = {}
     for split in dataset.splits:
         for row in dataset.rows(split):
+            sides.setdefault(row.task, set()).add(is_train(split))
             unpinned += row.commit is None
             unlicensed += row.license is None
             try:
@@ -155,5 +157,9 @@ def _rows(folder: Path) -> Iterator[Problem]:
     for count, column in ((unpinned, "commit"), (unlicensed, "license")):
         if count:
             yield Problem("release-provenance", "warning", "data", f"{count} rows have no {column}")
+    for task in sorted(task for task, found in sides.items() if len(found) > 1):
+        yield _error(
+            "border", task[0] if len(task) == 1 else task[1], "the task stands in a train split and in another"
+        )
     if "full" not in dataset.splits:
         yield Problem("release-split", "warning", "data", "there is no split called full")

@@ -181,6 +181,47 @@ def test_splits_are_membership_lists(workspace, awkward_rows, write_rows, tmp_pa
     assert len(loaded(tmp_path / "out")) == 6
 
 
+def test_four_published_splits_come_back_each_with_its_own_rows(workspace, make_row, write_rows, tmp_path):
+    (tmp_path / "data").mkdir()
+    published = {
+        "full": [make_row(2), make_row(1)],
+        "quarter": [make_row(1)],
+        "id_train": [make_row(7, path="./other"), make_row(5, path="./other")],
+        "ood_train": [make_row(1, 32)],
+    }
+    for name, rows in published.items():
+        write_rows(rows, f"data/{name}.jsonl")
+    bring_in(workspace, tmp_path / "data")
+    build_release(workspace, tmp_path / "out")
+    for name, rows in published.items():
+        assert loaded(tmp_path / "out", name) == rows
+
+
+def test_a_task_on_both_sides_of_the_train_border_is_found(workspace, make_row, write_rows, tmp_path):
+    from benchwright.export.verify import check_release
+
+    bring_in(workspace, write_rows([make_row(1), make_row(2), make_row(3, path="./other")]))
+    write_split(workspace, "full", ["kettle/1"])
+    write_split(workspace, "id_train", ["kettle/2", "kettle/3"])
+    built = build_release(workspace, tmp_path / "out")
+    assert [problem.rule for problem in check_release(built.folder)] == ["release-border"]
+
+
+def test_a_bare_dataset_takes_its_pins_from_the_preset(make_row, write_rows, tmp_path):
+    from benchwright.curation.presets import preset_repositories
+
+    dgl = next(item for item in preset_repositories("ml-bench") if item.github_id == 1)
+    row = make_row(1) | {"github_id": 1, "github": dgl.url.upper().replace("HTTPS://GITHUB.COM", "https://github.com")}
+    workspace = Workspace.create(tmp_path / "bare")
+    assert bring_in(workspace, write_rows([row])).repositories == ("dgl",)
+    (item,) = load_tasks(workspace)
+    assert item.task.repository.commit == dgl.commit
+    assert item.task.repository.url == row["github"]
+    other = make_row(2) | {"github_id": 1, "github": "https://example.org/not/dgl"}
+    with pytest.raises(BenchwrightError, match="no commit is known"):
+        bring_in(Workspace.create(tmp_path / "fresh"), write_rows([other]))
+
+
 def test_a_list_with_an_unknown_example_stops_the_build(workspace, awkward_rows, write_rows, tmp_path):
     bring_in(workspace, write_rows(awkward_rows))
     write_split(workspace, "quarter", ["kettle/3", "kettle/999"])
