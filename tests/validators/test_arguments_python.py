@@ -115,3 +115,50 @@ def test_values_reach_calls_through_variables_loops_and_containers() -> None:
     assert judged(code, {"argument1": "MKTV"}).accepted
     assert judged(code, {"argument1": 0.2}).accepted
     assert not judged(code, {"argument1": 0.3}).accepted
+
+
+class Package:
+    """A repository that defines what a snippet calls, behind an ``__init__`` that imports it."""
+
+    files = {  # noqa: RUF012
+        "nets/__init__.py": "from .heads import *\nfrom .load import load as fetch\n",
+        "nets/heads.py": "class Base:\n    def __init__(self, dim, heads=1): ...\nclass MultiHead(Base): ...\n",
+        "nets/load.py": "def load(name, kind, *, strict=False): ...\n",
+    }
+
+    def paths(self) -> list[str]:
+        return sorted(self.files)
+
+    def read(self, path: str) -> bytes | None:
+        return self.files[path].encode() if path in self.files else None
+
+
+PACKAGE = Package()
+
+
+@pytest.mark.parametrize(
+    ("code", "accepted"),
+    [
+        ("from nets.heads import MultiHead\nMultiHead(512, 8)", True),
+        ("from nets import MultiHead\nMultiHead(dim=512, heads=8)", True),
+        ("from nets.heads import *\nMultiHead(512, heads=8)", True),
+        ("from nets import MultiHead\nMultiHead(8, 512)", False),
+        ("from nets import MultiHead\nMultiHead(512, 4)\nprint(8)", False),
+    ],
+)
+def test_values_by_position_count_under_the_parameters_names(code: str, accepted: bool) -> None:
+    arguments = {"heads": 8, "dim": "512", "model": "MultiHead"}
+    assert check_arguments(code, "Python Code", arguments, files=PACKAGE).accepted is accepted
+    gold = "from nets import MultiHead\nMultiHead(dim=512, heads=8)"
+    assert check_arguments(code, "Python Code", arguments, files=PACKAGE, reference=gold).accepted is accepted
+
+
+def test_swapped_positions_are_refused_by_the_examples_keywords() -> None:
+    gold = "from nets import fetch\nfetch(name='blip', kind='vqa')"
+    wanted = {"model": "blip", "type": "vqa"}
+
+    def judge(code: str) -> bool:
+        return check_arguments(code, "Python Code", wanted, files=PACKAGE, reference=gold).accepted
+
+    assert judge("from nets import fetch\nfetch('blip', 'vqa')")
+    assert not judge("from nets import fetch\nfetch('vqa', 'blip')")

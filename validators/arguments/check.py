@@ -59,10 +59,10 @@ def check_arguments(
     ``reference`` (the example's own output) starts. The reference also tells where an argument belongs that is no
     flag. With ``files`` (the repository at its pin) words are read through the program's own flags: aliases,
     abbreviations, defaults, types; without it by names as written. ``recorder`` settles what bash alone can tell.
-    Never raises on what the code says.
+    Of several calls one must meet all arguments (of a loop, one turn). Never raises on what the code says.
     """
     if type == "Python Code":
-        problems = judge_snippet(code, dict(arguments), reference)
+        problems = judge_snippet(code, dict(arguments), reference, files, _folder(path))
         return Verdict(not problems, tuple(problems))
     trace = _trace(code, path, prefix_code, recorder)
     example = _trace(reference, path, prefix_code, None).calls if reference else ()

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from ...curation.flags import Binding, Flag, FlagReport, Problem, SourceFiles, bind, flags_of
 from .calls import Call
+from .memory import memory_of
 from .shell import trace_shell
 from .slots import Slot
 
@@ -19,24 +19,13 @@ __all__ = ["GENERIC", "Bound", "Found", "bound_call", "inner_calls", "program_pa
 
 GENERIC = re.compile(r"arg(?:ument)?s?_?\d*", re.IGNORECASE)
 _ROOTS = ("", "src", "python", "lib")
-_PROGRAMS: WeakKeyDictionary[SourceFiles, dict[str, Program]] = WeakKeyDictionary()
-_TEXTS: WeakKeyDictionary[SourceFiles, dict[str, str | None]] = WeakKeyDictionary()
-_COMMANDS: WeakKeyDictionary[SourceFiles, dict[str, str | None]] = WeakKeyDictionary()
-_PATHS: WeakKeyDictionary[SourceFiles, frozenset[str]] = WeakKeyDictionary()
-
-
-def _paths(files: SourceFiles) -> frozenset[str]:
-    known = _PATHS.get(files)
-    if known is None:
-        known = _PATHS[files] = frozenset(files.paths())
-    return known
 
 
 def program_path(call: Call, files: SourceFiles | None, path: str = "./") -> str | None:
     """The file a call starts, relative to the repository's root; None where it is not in the repository."""
     if files is None or call.kind == "code" or call.folder.startswith("?"):
         return None
-    paths = _paths(files)
+    paths = memory_of(files).paths
     if call.kind == "program":
         return _installed(files, call.target)
     if call.kind == "module":
@@ -55,7 +44,7 @@ def program_path(call: Call, files: SourceFiles | None, path: str = "./") -> str
 
 def program_of(files: SourceFiles, path: str) -> Program:
     """A program's flags, read once for each commit and path."""
-    known = _PROGRAMS.setdefault(files, {})
+    known = memory_of(files).programs
     if path not in known:
         report = flags_of(files, path)
         names: dict[str, Flag] = {}
@@ -69,21 +58,12 @@ def program_of(files: SourceFiles, path: str) -> Program:
     return known[path]
 
 
-def source_text(files: SourceFiles, path: str) -> str | None:
-    """A file as text, read once; None where it is not at hand."""
-    known = _TEXTS.setdefault(files, {})
-    if path not in known:
-        source = files.read(path)
-        known[path] = None if source is None else source.decode("utf-8", "replace")
-    return known[path]
-
-
 def inner_calls(call: Call, files: SourceFiles | None, depth: int = 2) -> list[Call]:
     """What a shell script of the repository starts in turn, with the call's words as ``$1``, ``$2`` …"""
     path = program_path(call, files)
     if path is None or files is None or depth == 0 or not path.endswith((".sh", ".bash")):
         return []
-    text = source_text(files, path)
+    text = memory_of(files).text(files, path)
     if text is None:
         return []
     trace = trace_shell(text, folder=call.folder, variables=dict(call.env), arguments=call.argv)
@@ -115,19 +95,19 @@ class Found:
 
 def _installed(files: SourceFiles, command: str) -> str | None:
     """The file behind a command that the repository's package installs, read from its metadata as text."""
-    known = _COMMANDS.setdefault(files, {})
+    known = memory_of(files).commands
     if command not in known:
         known[command] = next(_behind(files, command), None)
     return known[command]
 
 
 def _behind(files: SourceFiles, command: str) -> Iterator[str]:
-    paths = _paths(files)
+    paths = memory_of(files).paths
     for path in sorted(paths, key=lambda path: (path.count("/"), path)):
         folder, name = posixpath.split(path)
         if name not in ("pyproject.toml", "setup.cfg", "setup.py") or path.count("/") > 2:
             continue
-        text = source_text(files, path) or ""
+        text = memory_of(files).text(files, path) or ""
         entry = re.search(rf"(?:^|[\s\"']){re.escape(command)}[\"']?\s*=\s*[\"']?([A-Za-z_][\w.]*):", text)
         if entry is None:
             continue

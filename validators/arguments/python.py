@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from ...curation.flags import SourceFiles
+from .memory import memory_of
+from .signatures import parameters_of
 from .slots import Slot
 
 __all__ = ["Uses", "uses_in"]
@@ -46,9 +49,25 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
+def uses_in(code: str, files: SourceFiles | None = None, folder: str = "") -> Uses:
+    """Read the snippet; nothing is imported or run. What is given back is shared: it is only to be read.
+
+    With ``files``, values given by position to the repository's own functions count under their parameters' names.
+    """
+    if files is None:
+        return _uses_alone(code)
+    memory = memory_of(files)
+    if (code, folder) not in memory.snippets:
+        memory.keep_snippet((code, folder), _read(code, files, folder))
+    return memory.snippets[(code, folder)]
+
+
 @lru_cache(maxsize=1024)
-def uses_in(code: str) -> Uses:
-    """Read the snippet; nothing is imported or run. What is given back is shared: it is only to be read."""
+def _uses_alone(code: str) -> Uses:
+    return _read(code, None, "")
+
+
+def _read(code: str, files: SourceFiles | None, folder: str) -> Uses:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -56,7 +75,7 @@ def uses_in(code: str) -> Uses:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" (line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
         return Uses(problem=f"it is no Python{where}")
-    reader = _Reader()
+    reader = _Reader(files, folder)
     try:
         reader.block(tree.body)
     except RecursionError:
@@ -70,7 +89,9 @@ def _plain(code: str) -> str:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, files: SourceFiles | None, folder: str) -> None:
+        self.files, self.folder = files, folder
+        self.stars: list[str] = []
         self.uses = Uses()
         self.values: dict[str, ast.expr | None] = {}
         self.aliases: dict[str, str] = {}
@@ -172,6 +193,8 @@ class _Reader:
 
     def _imported(self, module: str, name: str, local: str) -> None:
         dotted = f"{module}.{name}" if name and name != "*" else module
+        if name == "*":
+            self.stars.append(module)
         self.aliases[local] = dotted
         self.uses.slots += [Slot(f"import {dotted}", part, "name") for part in dotted.split(".") if part]
 
@@ -296,8 +319,14 @@ class _Reader:
         for part in name.split("."):
             if part:
                 self.uses.slots.append(Slot(f"call {last}", part, "name"))
+        names = self._parameters(name) if node.args else ()
         for at, argument in enumerate(node.args):
             starred = isinstance(argument, ast.Starred)
+            if starred:
+                names = ()
+            if at < len(names):
+                self._give(names[at], argument, f"{last} {names[at]}")
+                continue
             inner = argument.value if isinstance(argument, ast.Starred) else argument
             key = f"{last} argument {at + 1}"
             value = self.value(inner)
@@ -318,6 +347,14 @@ class _Reader:
                     self._unpacked(keyword.value)
             else:
                 self._give(keyword.arg, keyword.value, f"{last} {keyword.arg}")
+
+    def _parameters(self, callee: str) -> tuple[str, ...]:
+        """The positional parameters of a function of the repository; empty for any other."""
+        if self.files is None:
+            return ()
+        places = [callee] if "." in callee else [f"{module}.{callee}" for module in self.stars]
+        found = (parameters_of(self.files, place, self.folder) for place in places)
+        return next((names for names in found if names is not None), ())
 
     def _unpacked(self, node: ast.expr | None) -> None:
         if isinstance(node, ast.Dict):

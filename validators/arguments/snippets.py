@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...curation.flags import SourceFiles
 from .matching import Refusal, refusal
 from .programs import normal
 from .python import UNKNOWN, Uses, uses_in
@@ -15,12 +16,18 @@ __all__ = ["judge_snippet"]
 _RESULT = "result"
 
 
-def judge_snippet(code: str, arguments: dict[str, Any], reference: str | None = None) -> list[Refusal]:
+def judge_snippet(
+    code: str,
+    arguments: dict[str, Any],
+    reference: str | None = None,
+    files: SourceFiles | None = None,
+    folder: str = "",
+) -> list[Refusal]:
     """What the snippet does not meet."""
-    uses = uses_in(code)
+    uses = uses_in(code, files, folder)
     if uses.problem:
         return [Refusal(None, "Python", None, uses.problem)]
-    example = uses_in(reference) if reference else None
+    example = uses_in(reference, files, folder) if reference else None
     found = (_judge(uses, name, wanted, example) for name, wanted in arguments.items())
     return [problem for problem in found if problem is not None]
 
