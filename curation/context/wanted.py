@@ -16,7 +16,7 @@ from tree_sitter import Node
 from ...core.models import Argument
 from ..flags import FlagReport, flags_of
 from ..flags.interpreter import Interpreter, Stop
-from ..flags.scopes import Scope
+from ..flags.scopes import Lazy, Scope
 from ..flags.syntax import children, parse_python, string_value, text_of, walk
 from ..flags.values import Class, External, Function, Value
 from .index import Definition, Index, Wanted
@@ -24,6 +24,7 @@ from .index import Definition, Index, Wanted
 __all__ = ["wanted_by_script", "wanted_by_snippet"]
 
 MOST_DEFINITIONS = 60
+MOST_HOPS = 6
 _CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin")
 _STATEMENTS = frozenset({"expression_statement", "call", "decorator", "typed_default_parameter"})
 
@@ -36,6 +37,8 @@ def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> 
     given = {argument.name for argument in arguments if argument.value is not None}
     found = list(parser_statements(index, flags_of(index.files, path), given))
     found.extend(whole_program(index, path))
+    if not any(wanted.path == path for wanted in found):
+        found.extend(script_lines(index, path))
     reached = dict.fromkeys([path, *(wanted.path for wanted in found)])
     found.extend(value_lines(index, reached, arguments))
     found.extend(named_files(index, posixpath.dirname(path), arguments))
@@ -64,7 +67,7 @@ def whole_program(index: Index, path: str) -> list[Wanted]:
 
 
 def script_lines(index: Index, path: str) -> list[Wanted]:
-    """A shell script as a whole."""
+    """A shell script, or a program that is one run of statements, as a whole."""
     lines = index.source(path).count(b"\n") + 1
     return [Wanted(path, 1, min(lines, 60), lines, path.rsplit("/", 1)[-1], 90)]
 
@@ -283,12 +286,36 @@ def wanted_by_snippet(index: Index, snippet: str, folder: str) -> list[Wanted]:
             found.append(stretch(index, value, 150))
             found.extend(members(index, reading, value, methods))
             found.extend(demonstration(index, value.scope.path))
+    found.extend(imported_data(index, reading, scope))
     found.extend(renamed(index, reading, scope))
     found.extend(elsewhere(index, root, scope, {name for wanted in found for name in [wanted.symbol.split(".")[0]]}))
     found.extend(
         used(index, reading, [(value.node, value.scope) for value in resolved if value.scope.path != entry], "")
     )
     return found
+
+
+def imported_data(index: Index, reading: Interpreter, scope: Scope) -> Iterator[Wanted]:
+    """Where an imported name that is neither function nor class gets its value; what ``import *`` may bring."""
+    for value in scope.variables.values():
+        for _ in range(MOST_HOPS):
+            following = reading.module(value.path).variables.get(value.name) if isinstance(value, Lazy) else None
+            if not isinstance(following, Lazy):
+                break
+            value = following
+        if not isinstance(value, Lazy) or isinstance(reading.opened(value), (Function, Class)):
+            continue
+        assigned = re.search(
+            rb"^" + re.escape(value.name.encode()) + rb"\s*[:=]", index.source(value.path), re.MULTILINE
+        )
+        if assigned is not None:
+            line = index.source(value.path).count(b"\n", 0, assigned.start()) + 1
+            end = statement_ends(index, value.path, [line]).get(line, line)
+            yield Wanted(value.path, line, min(end, line + 20), end, value.name, 130)
+    for path in scope.stars:
+        lines = index.source(path).count(b"\n")
+        if lines:
+            yield Wanted(path, 1, min(lines, 20), min(lines, 60), path.rsplit("/", 1)[-1], 65)
 
 
 def renamed(index: Index, reading: Interpreter, scope: Scope) -> Iterator[Wanted]:
@@ -304,7 +331,8 @@ def renamed(index: Index, reading: Interpreter, scope: Scope) -> Iterator[Wanted
         if len(parts) > 2 and parts[0] not in sys.stdlib_module_names:
             wanted.setdefault(parts[-1], set()).update(parts[1:-1])
     for name, places in index.defining(wanted).items():
-        fitting = [place for place in places if wanted[name] & set(place[0].removesuffix(".py").split("/"))]
+        shared = [len(wanted[name] & set(path.removesuffix(".py").split("/"))) for path, _ in places]
+        fitting = [place for place, count in zip(places, shared, strict=True) if count and count == max(shared)]
         for path, definition in fitting if len(fitting) <= 2 else ():
             yield of_definition(path, definition, 145.0)
             yield from demonstration(index, path)
