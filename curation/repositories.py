@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..core.errors import BenchwrightError
 from ..core.models import Repository
 from ..core.progress import Reporter
-from ..core.tasks import load_tasks
+from ..core.tasks import TaskFolder, load_tasks
 from ..core.workspace import Workspace
 from .address import parse_address
 from .licenses import UNKNOWN, License, find_license
@@ -17,10 +17,12 @@ from .pins import resolve_pin
 from .pipeline import Found, content_key, curate_one, keep
 from .source import PinnedTree, open_tree
 
-__all__ = ["Added", "Moved", "State", "add", "check", "update"]
+__all__ = ["Added", "Moved", "State", "add", "check", "next_github_id", "update"]
 
 LFS_MARK = b"version https://git-lfs.github.com/spec/"
 MOST_LFS_BYTES = 1024
+NEVER_USED = 12
+"""ML-Bench has no repository of this number, though others' tools name one: it stays free."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,20 @@ def add(
         added = draft.model_copy(
             update={
                 "ref": commit if commit != pin.commit else None,
-                "github_id": max([other.github_id or 0 for other in known], default=0) + 1,
+                "github_id": next_github_id(known, load_tasks(workspace)),
                 "license": found.spdx if found else None,
                 "license_sha256": found.sha256 if found else None,
             }
         )
         workspace.save_repositories([*known, added])
     return Added(added, tuple(note for note in notes if note))
+
+
+def next_github_id(known: Iterable[Repository], tasks: Iterable[TaskFolder]) -> int:
+    """The next free number: above every number that a repository has, or that a task of a removed one still has."""
+    taken = [repository.github_id for repository in known] + [item.task.repository.github_id for item in tasks]
+    number = max((taken_id for taken_id in taken if taken_id is not None), default=0) + 1
+    return number + 1 if number == NEVER_USED else number
 
 
 def _license_notes(spdx: str | None) -> list[str]:
