@@ -149,10 +149,10 @@ class Hub:
         """What must change at ``revision`` for it to hold the release and nothing else."""
         return difference(self.files(revision), release)
 
-    def tags(self) -> dict[str, str]:
-        """Tag -> commit."""
+    def tags(self) -> set[str]:
+        """The names of the tags."""
         refs = self.read("reading the tags", lambda: self.api.list_repo_refs(**self._here))
-        return {item.name: str(item.target_commit) for item in refs.tags}
+        return {item.name for item in refs.tags}
 
     def recent_commits(self, revision: str) -> list[str]:
         """Commits of ``revision``, newest first."""

@@ -198,10 +198,9 @@ def _check_sizes(release: ReleaseFolder) -> None:
 
 
 def _published(hub: Hub, release: ReleaseFolder) -> bool:
-    commit = hub.tags().get(release.tag)
-    if commit is None:
+    if release.tag not in hub.tags():
         return False
-    other = hub.difference(commit, release)
+    other = hub.difference(release.tag, release)
     if other:
         raise BenchwrightError(
             f"the tag {release.tag} is there already with other content ({other}), and a tag never moves",

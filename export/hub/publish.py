@@ -136,14 +136,12 @@ class _Publication:
 
     def run(self) -> Receipt:
         self._prepare_dataset()
-        commit = self.hub.tags().get(self.release.tag)
-        if commit is None:
-            commit = self._finished_commit() or self._through_pull_request()
-            self._read_back(commit)
+        tagged = self.release.tag in self.hub.tags()
+        commit = self.hub.head(self.release.tag) if tagged else self._finished_commit() or self._through_pull_request()
+        self._read_back(commit)
+        if not tagged:
             self._tag(commit)
-        elif not self.receipt.read_back:
-            self._read_back(commit)
-        self._check(self.release.tag, commit)
+        self._check(self.release.tag)
         self._apply(self.plan.after)
         self.keep(
             state="published",
@@ -193,7 +191,7 @@ class _Publication:
         self._read_back(head)
         commit = self._merge(number, head)
         self.keep(state="merged", commit=commit)
-        self._check("main", commit)
+        self._check(commit)
         return commit
 
     def _pull_request(self) -> int:
@@ -274,20 +272,23 @@ class _Publication:
     def _tag(self, commit: str) -> None:
         hub, tag = self.hub, self.release.tag
         message = f"Release {tag}, content {self.release.digest}"
-        found = hub.ensure(f"tagging {tag}", lambda: hub.tags().get(tag), lambda: hub.create_tag(tag, commit, message))
-        if found != commit:
-            self._check(tag, found)
 
-    def _check(self, name: str, commit: str) -> None:
-        """Compare the checksums of every file at ``commit`` with the folder's.
+        def there() -> str | None:
+            return tag if tag in hub.tags() else None
+
+        # one that somebody else made meanwhile is judged by its content, as any
+        hub.ensure(f"tagging {tag}", there, lambda: hub.create_tag(tag, commit, message))
+
+    def _check(self, revision: str) -> None:
+        """Compare the checksums of every file at ``revision`` with the folder's.
 
         Raises:
             BenchwrightError: they differ, which no run of this publisher leaves behind.
         """
-        found = self.hub.difference(commit, self.release)
+        found = self.hub.difference(revision, self.release)
         if found:
             raise BenchwrightError(
                 f"it does not hold the release after publishing ({found})",
-                where=f"{self.hub.repository}@{name}",
+                where=f"{self.hub.repository}@{revision}",
                 remedy="see who else changed it; run the command again to publish on top, or raise the version",
             )

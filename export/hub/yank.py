@@ -107,8 +107,7 @@ def yank_version(workspace: Workspace, version: str, reason: str, *, reporter: R
     text = _reason(reason)
     hub = hub_of(workspace, reporter)
     tag = tag_of(version.removeprefix("v"))
-    tagged = hub.tags().get(tag)
-    if tagged is None:
+    if tag not in hub.tags():
         raise BenchwrightError(
             f"there is no version {tag}", where=hub.repository, remedy="benchwright release publish comes first"
         )
@@ -126,17 +125,17 @@ def yank_version(workspace: Workspace, version: str, reason: str, *, reporter: R
     with publishing(workspace):
         before = hub.read(f"reading {YANKED}", marked)
         if before is None:
-            hub.ensure(f"marking {tag}", marked, lambda: _mark(workspace, hub, tagged, seen[-1], tag, line, text))
+            hub.ensure(f"marking {tag}", marked, lambda: _mark(workspace, hub, seen[-1], tag, line, text))
     receipt = read_receipt(workspace, tag)
     if receipt is not None and receipt.yanked is None:
         write_receipt(workspace, receipt.model_copy(update={"yanked": Withdrawal(reason=before or text, at=at)}))
     return Yanked(tag, before or text, f"{hub.repository}/{YANKED}", already=before is not None)
 
 
-def _mark(workspace: Workspace, hub: Hub, tagged: str, head: str, tag: str, line: str, reason: str) -> None:
+def _mark(workspace: Workspace, hub: Hub, head: str, tag: str, line: str, reason: str) -> None:
     from huggingface_hub import CommitOperationAdd
 
-    main, old = hub.files(head), hub.files(tagged)
+    main, old = hub.files(head), hub.files(tag)
     texts = _texts(workspace, hub, head, [path for path in (YANKED, "README.md", SUMS) if path in main])
     new = {YANKED: texts.get(YANKED, HEAD) + line}
     if main.get("README.md") == old.get("README.md") and "README.md" in texts:  # main shows this very version
