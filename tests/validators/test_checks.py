@@ -126,6 +126,7 @@ PYTHON = {
         ({"instruction": "Train the small model and leave it in runs."}, {"BW203"}),
         ({"instruction": "Train for the rounds of 9 and leave it in runs."}, {"BW204"}),
         ({"instruction": "Train 7 rounds in runs at a rate of 0.01", "arguments": "{'lr': '0'}"}, {"BW201", "BW205"}),
+        ({"instruction": "Train it, rounds 9, and leave it in runs."}, {"BW204"}),
         ({"instruction": "Train for 7.5 rounds and leave it in runs."}, {"BW205"}),
         ({"arguments": "{'kind': ''}"}, {"BW201", "BW206"}),
         ({"output": "python fit.py --rounds 7 --out runs --bogus 1"}, {"BW301"}),
@@ -162,7 +163,14 @@ def test_each_rule_finds_its_fault(tree: PinnedTree, changes: dict[str, Any], ex
         {"instruction": "Train for seven rounds and leave it in runs."},
         {"instruction": "Leave it in runs after 7 rounds; a batch size of 9 is not asked for."},
         {"prefix_code": "export A=1\necho '$5 a month'"},
-        {"output": "python fit.py --rounds 7 --out runs # <br> path"},
+        {"output": "python fit.py --rounds 7 --out runs # <br> path, it's fine"},
+        {"output": "python fit.py --rounds 7 --out runs --words \"it's\" # a 'b"},
+        {"output": "python fit.py --rounds 7 --out runs --words 'say \"x'"},
+        {
+            "output": "python fit.py --rounds 100 --out runs",
+            "arguments": "{'rounds': '100'}",
+            "instruction": "Train for a hundred rounds and leave it in runs.",
+        },
     ],
 )
 def test_what_is_sound_is_left_alone(tree: PinnedTree, changes: dict[str, Any]) -> None:

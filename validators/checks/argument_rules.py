@@ -20,6 +20,7 @@ _NUMBER_WORDS = (
     " eighteen nineteen twenty"
 )
 _WORD_OF = {str(value): word for value, word in enumerate(_NUMBER_WORDS.split())}
+_WORD_OF |= {"100": "(?:a|one) hundred", "1000": "(?:a|one) thousand"}
 _WRITTEN_NUMBER = re.compile(
     r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:(?!\w)|(?=k\b))(?:\s?(?:thousand|million|k)\b)?"
 )
@@ -142,6 +143,8 @@ def _beside(name: str, wanted: Any, instruction: str, arguments: dict[str, Any])
         return None
     plain = re.sub(r"(?<=[a-z])-(?=[a-z])", "", instruction.lower())  # warm-up, warmup
     said = _said(plain, words)
+    if not said and not _stands_in(wanted, instruction, _numbers(instruction)):
+        said = _said(plain, words, r"\s*#?\s*")  # GPU 7, layer #3
     others = {word for other in arguments if other != name for word in _name_words(other)}
     telling = [word for word in words if len(word) > 4 and word not in others]
     if not said and telling and not _stands_in(wanted, instruction, _numbers(instruction)):
@@ -155,8 +158,8 @@ def _name_words(name: str) -> list[str]:
     return [word for word in re.split(r"[_\W]+", normal(name).lower()) if word not in ("num", "number", "n", "of", "")]
 
 
-def _said(instruction: str, words: list[str]) -> list[tuple[Any, str]]:
+def _said(instruction: str, words: list[str], link: str = _LINK) -> list[tuple[Any, str]]:
     """The numbers that follow these words: value and text."""
     named = r"[\s_-]*".join(re.escape(word.rstrip("s")) + r"[a-z]{0,3}" for word in words)
-    found = re.finditer(rf"\b{named}{_LINK}({_WRITTEN_NUMBER.pattern})", instruction)
+    found = re.finditer(rf"\b{named}{link}({_WRITTEN_NUMBER.pattern})", instruction)
     return [(value, match[1]) for match in found if (value := _value(match[1])) is not None]

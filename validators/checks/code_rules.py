@@ -94,17 +94,33 @@ def _shell_error(code: str) -> str | None:
     """What bash could not read. The grammar knows less than bash, so only what it cannot read at all counts."""
     if not code.strip():
         return "it is empty"
-    for quote in ("'", '"'):
-        bare = re.sub(r"\\.|#.*", "", code)
-        other = '"' if quote == "'" else "'"
-        bare = re.sub(rf"{other}[^{other}]*{other}", "", bare)
-        if bare.count(quote) % 2 and not _HEREDOC.search(code):
-            return f"a {quote} is never closed"
+    quote = "" if _HEREDOC.search(code) else _open_quote(code)
+    if quote:
+        return f"a {quote} is never closed"
     try:
         notes = commands_in(code, "shell").notes
     except RecursionError:
         return "it is nested too deeply to be read"
     return notes[0] if notes and not trace_shell(code).calls else None
+
+
+def _open_quote(code: str) -> str:
+    """The quote that is still open at the end; empty where none is."""
+    state, at = "", 0
+    while at < len(code):
+        char = code[at]
+        if char == "\\" and state != "'":
+            at += 1
+        elif state:
+            state = "" if char == state else state
+        elif char in "'\"":
+            state = char
+        elif char == "#" and (at == 0 or code[at - 1] in " \t\n;"):
+            at = code.find("\n", at)
+            if at < 0:
+                break
+        at += 1
+    return state
 
 
 def _without_comments(code: str, *, python: bool) -> str:
