@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -12,6 +13,8 @@ from ..core.errors import BenchwrightError
 from ..core.models import EntryPoint, Example, Repository, RepositoryRef, Source, Task
 from ..core.tasks import TaskFolder, load_tasks, write_task
 from ..core.workspace import Workspace
+from .documents import local_tree
+from .locate import Texts, locate
 from .rows import Row, arguments_of
 from .sources import Dataset
 from .splits import read_split, write_split
@@ -20,6 +23,8 @@ __all__ = ["Imported", "import_dataset"]
 
 Group = tuple[str, list[Row]]
 SLUG_CHARACTERS = 40
+ALIKE = 0.8
+"""Share of an oracle's word triples that a place must hold to be recorded as its source."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,18 @@ class Imported:
     repositories: tuple[str, ...]
     """Repositories newly registered, from the preset."""
     splits: tuple[str, ...]
+    located: int
+    """New tasks whose README segment was found in the repository at its pin."""
 
 
-def import_dataset(workspace: Workspace, dataset: Dataset, splits: Iterable[str] = ()) -> Imported:
+def import_dataset(
+    workspace: Workspace, dataset: Dataset, splits: Iterable[str] = (), mirrors: Sequence[str] = ()
+) -> Imported:
     """Write the rows of ``dataset`` as tasks; rows that are there already stay as they are.
 
     Rows are grouped into tasks by repository, path, oracle and type. The order of the rows is kept in
     ``splits/NAME.txt``. A repository that is not registered is taken from the ``ml-bench`` preset by its github_id.
+    Of repositories that are on this machine (``mirrors``, or the workspace's clones) the oracle's place is looked for.
 
     Raises:
         BenchwrightError: a row is wrong, its repository has no pin, or an example of this number is there with
@@ -58,9 +68,13 @@ def import_dataset(workspace: Workspace, dataset: Dataset, splits: Iterable[str]
             _merged(existing.get(task_id), task_id, members, registry[members[0].github_id][0])
             for task_id, members in groups.items()
         ]
-        added = 0
+        places = _Places(workspace, mirrors)
+        added = located = 0
         for task, oracle, examples, new in changed:
             if new:
+                if task.id not in existing and task.source is None:
+                    task = task.model_copy(update={"source": places.find(task, oracle)})
+                    located += task.source is not None
                 write_task(workspace, task, oracle, examples)
                 added += new
         fresh = [repository for repository, is_new in registry.values() if is_new]
@@ -69,7 +83,31 @@ def import_dataset(workspace: Workspace, dataset: Dataset, splits: Iterable[str]
         for name, members in rows_of.items():
             ids = [f"{registry[row.github_id][0].name}/{row.id}" for row in members]
             write_split(workspace, name, list(dict.fromkeys([*read_split(workspace, name), *ids])))
-    return Imported(len(rows), len(groups), added, tuple(item.name for item in fresh), tuple(chosen))
+    return Imported(len(rows), len(groups), added, tuple(item.name for item in fresh), tuple(chosen), located)
+
+
+class _Places:
+    """Looks oracles up in the repositories that are on this machine; each is read once."""
+
+    def __init__(self, workspace: Workspace, mirrors: Sequence[str]) -> None:
+        self._workspace = workspace
+        self._mirrors = mirrors
+        self._texts: dict[tuple[str, str], Texts | None] = {}
+
+    def find(self, task: Task, oracle: str) -> Source | None:
+        """The place, if it is certain enough to be published as the text's source."""
+        texts = self._texts_of(task.repository)
+        found = locate(oracle, task.path, texts) if texts is not None else None
+        return found.source if found is not None and found.similarity >= ALIKE else None
+
+    def _texts_of(self, reference: RepositoryRef) -> Texts | None:
+        key = (reference.url, reference.commit)
+        if key not in self._texts:
+            repository = Repository(name=reference.name, url=reference.url, commit=reference.commit)
+            tree = local_tree(repository, self._workspace.clones_dir, self._mirrors)
+            with tree or nullcontext():
+                self._texts[key] = Texts(tree) if tree is not None else None
+        return self._texts[key]
 
 
 def _distinct(rows_of: dict[str, list[Row]]) -> list[Row]:

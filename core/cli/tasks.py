@@ -36,7 +36,8 @@ def import_(
     from ...export.sources import open_dataset
 
     session = session_of(context)
-    done = import_dataset(session.workspace(), open_dataset(dataset), split or ())
+    workspace = session.workspace()
+    done = import_dataset(workspace, open_dataset(dataset), split or (), session.mirrors_of(workspace))
     session.reporter.result(
         {
             "rows": done.rows,
@@ -44,9 +45,11 @@ def import_(
             "added": done.added,
             "repositories": list(done.repositories),
             "splits": list(done.splits),
+            "located": done.located,
         },
         [
             f"{done.rows} rows of {done.tasks} tasks: {done.added} examples added, {done.rows - done.added} were there",
+            *([f"found the README segment of {done.located} new tasks in its repository"] if done.added else []),
             *(f"registered {name} from the preset" for name in done.repositories),
         ],
     )
