@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 from ...core.errors import BenchwrightError, PrerequisiteError
 from .cgroups import Groups, find_groups, reap
 from .contract import DISK, Capabilities, Observation, Run, owner
-from .messages import Keeper, launcher_command, message
+from .messages import Keeper, compiled_launcher, message
 from .mounts import NOBODY, Stage
 from .pipes import listen
 
@@ -179,4 +179,4 @@ def _bwrap(run: Run, stage: Stage, area: Path) -> list[str]:
     if run.network:
         for path in ("/etc/resolv.conf", "/etc/ssl", "/usr/share/ca-certificates"):
             command += ["--ro-bind-try", path, path]
-    return [*command, "--bind", str(area), DISK, "--", *launcher_command("/usr/bin/python3")]
+    return [*command, "--bind", str(area), DISK, "--", *compiled_launcher(system.python)]

@@ -16,7 +16,7 @@ from ...core.errors import BenchwrightError, PrerequisiteError
 from .ahead import Ahead
 from .contract import DISK, Capabilities, Observation, Run, abandoned, owner
 from .images import ensure_image
-from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, launcher_command, message, observe
+from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, compiled_launcher, message, observe
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -123,7 +123,7 @@ class DockerSandbox:
         try:
             made = self._client.api.create_container(
                 self._image(run),
-                list(launcher_command()),
+                list(compiled_launcher(run.system.python)),
                 user=NOBODY,
                 stdin_open=True,
                 network_disabled=not run.network,
