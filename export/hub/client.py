@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from ...core.errors import InfrastructureError
 from .folder import KEPT, LocalFile, ReleaseFolder
@@ -90,7 +91,8 @@ class Hub:
 
     @property
     def endpoint(self) -> str:
-        return str(self.api.endpoint)
+        url = urlsplit(str(self.api.endpoint))  # without a name and password, which may stand in it
+        return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
 
     # reading -----------------------------------------------------------------------------------------------
 
@@ -162,12 +164,20 @@ class Hub:
         )
         return [item.commit_id for item in commits]
 
-    def pull_request(self, number: int) -> PullRequest:
-        details = self.read(
-            f"reading pull request {number}",
-            lambda: self.api.get_discussion_details(discussion_num=number, **self._here),
-        )
-        return PullRequest(number, details.status, details.author, details.merge_commit_oid)
+    def pull_request(self, number: int) -> PullRequest | None:
+        """How it stands; None where there is none of this number (the dataset was made anew)."""
+        from huggingface_hub.errors import HfHubHTTPError
+
+        def ask() -> PullRequest | None:
+            try:
+                found = self.api.get_discussion_details(discussion_num=number, **self._here)
+            except HfHubHTTPError as error:
+                if error.response.status_code == 404:
+                    return None
+                raise
+            return PullRequest(number, found.status, found.author, found.merge_commit_oid)
+
+        return self.read(f"reading pull request {number}", ask)
 
     def pull_requests(self, title: str, author: str | None) -> list[int]:
         """Numbers of the unfinished pull requests with this title, the oldest first; of ``author`` where known."""

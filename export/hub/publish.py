@@ -179,8 +179,8 @@ class _Publication:
         """A commit on main that holds the release already: an earlier run was interrupted between merge and tag."""
         candidates = [self.hub.head()]
         if self.receipt.pull_request is not None:
-            merged = self.hub.pull_request(self.receipt.pull_request).merge_commit
-            candidates += [merged] if merged else []
+            found = self.hub.pull_request(self.receipt.pull_request)
+            candidates += [found.merge_commit] if found and found.merge_commit else []
         return next((commit for commit in candidates if not self.hub.difference(commit, self.release)), None)
 
     def _through_pull_request(self) -> str:
@@ -200,9 +200,9 @@ class _Publication:
         title = f"Release {self.release.tag}"
 
         def usable() -> int | None:
-            known = self.receipt.pull_request
-            if known is not None and hub.pull_request(known).status in ("draft", "open"):
-                return known
+            known = hub.pull_request(self.receipt.pull_request) if self.receipt.pull_request is not None else None
+            if known and known.status in ("draft", "open"):
+                return known.number
             # a stranger may use the same title: only one by this account is ours to continue
             return next(iter(hub.pull_requests(title, self.plan.account)), None) if self.plan.account else None
 
@@ -239,7 +239,7 @@ class _Publication:
 
         def merged() -> str | None:
             found = hub.pull_request(number)
-            if found.status == "closed":
+            if found is None or found.status == "closed":
                 raise BenchwrightError(
                     f"pull request {number} was closed meanwhile", remedy="run the command again: it opens a new one"
                 )
@@ -247,7 +247,8 @@ class _Publication:
 
         def merge() -> None:
             self._check_unmoved(number, head)
-            if hub.pull_request(number).status == "draft":
+            found = hub.pull_request(number)
+            if found and found.status == "draft":
                 hub.set_open(number)
             hub.merge(number)
 

@@ -125,6 +125,18 @@ def test_publishing_twice_changes_nothing_the_second_time(
     assert list(dataset.commits) == commits
 
 
+def test_a_dataset_that_was_deleted_is_published_again(
+    start_hub: Callable[..., Any], make_publisher: Callable[..., Any]
+) -> None:
+    double = start_hub()
+    publisher = make_publisher(double)
+    publisher.publish()
+    del double.datasets[REPOSITORY]
+    assert publisher.publish()["receipt"]["state"] == "published"
+    dataset = double.datasets[REPOSITORY]
+    assert dataset.tags == {"v0.1.0": dataset.branches["main"]}
+
+
 def test_a_tag_never_moves(start_hub: Callable[..., Any], make_publisher: Callable[..., Any]) -> None:
     double = start_hub()
     publisher = make_publisher(double)
