@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["DockerSandbox", "connect"]
 
 LABEL_OWNER = "org.benchwright.owner"
+LABEL_SANDBOX = "org.benchwright.sandbox"
+NUMBERS = count()
 TREE = "/repository"
 NOBODY = "65534:65534"
 SMALLEST_MEMORY = 16 * 1024**2
@@ -61,6 +64,7 @@ class DockerSandbox:
         """``ahead``: containers to have ready for runs like the last one, each for one run; see ``ahead.py``."""
         self._client = connect()
         self._ahead = Ahead(ahead, self._create, self._remove)
+        self._id = f"{owner()}-{next(NUMBERS)}"
         self._images: dict[str, str] = {}
         self._lock = threading.Lock()
         self._live: set[str] = set()
@@ -79,12 +83,12 @@ class DockerSandbox:
 
     def _reap(self) -> None:
         """Remove containers of ours whose owner was killed; those of a living toolkit are its own."""
-        from docker.errors import APIError
-
-        for container in self._client.containers.list(all=True, filters={"label": LABEL_OWNER}, ignore_removed=True):
+        for container in self._labelled(LABEL_OWNER):
             if abandoned(container.labels.get(LABEL_OWNER, "")):
-                with suppress(APIError):  # another start may be doing the same
-                    container.remove(force=True, v=True)
+                self._remove(container.id)
+
+    def _labelled(self, label: str) -> list[Any]:
+        return self._client.containers.list(all=True, filters={"label": label}, ignore_removed=True)
 
     def execute(self, run: Run) -> Observation:
         if lacking := self.capabilities.lacking():
@@ -127,7 +131,7 @@ class DockerSandbox:
                 user=NOBODY,
                 stdin_open=True,
                 network_disabled=not run.network,
-                labels={LABEL_OWNER: owner()},
+                labels={LABEL_OWNER: owner(), LABEL_SANDBOX: self._id},
                 host_config=self._host_config(run),
             )
         except ImageNotFound:
@@ -248,7 +252,13 @@ class DockerSandbox:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        from docker.errors import DockerException
+        from requests.exceptions import RequestException
+
         self._ahead.close()
+        with suppress(DockerException, RequestException):  # an engine that has gone: the next start reaps
+            for container in self._labelled(f"{LABEL_SANDBOX}={self._id}"):
+                self._remove(container.id)  # left by an engine that failed in between
         self._client.close()
 
 
