@@ -23,7 +23,7 @@ def cut(index: Index, stretches: Sequence[Wanted], budget_tokens: int) -> tuple[
     left = budget_tokens
     taken: list[tuple[Wanted, int]] = []
     covered: dict[str, set[int]] = {}
-    lines_of = {stretch.path: lines(index, stretch.path) for stretch in stretches}
+    lines_of = {stretch.path: index.lines(stretch.path) for stretch in stretches}
     ordered = sorted(stretches, key=lambda s: (-s.worth, s.path, s.start_line, s.end_line))
     for stretch in ordered:
         here = covered.setdefault(stretch.path, set())
@@ -94,13 +94,6 @@ def fitting(source: list[str], stretch: Wanted, room: int) -> int | None:
     has_header = stretch.start_line < stretch.header_line < stretch.end_line
     least = min(stretch.header_line if has_header else stretch.start_line + 2, stretch.end_line)
     return end if end >= least else None
-
-
-def lines(index: Index, path: str) -> list[str]:
-    """The lines of a file with their ends, cut at line feeds only, as line numbers count them."""
-    text = index.source(path).decode("utf-8", "replace")
-    parts = text.split("\n")
-    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 def price(source: list[str], stretch: Wanted, span: range) -> int:

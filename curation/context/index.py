@@ -194,6 +194,11 @@ class Index:
         self.paths = [path for path in files.paths() if path.endswith(".py")]
         self.programs: dict[str, list[Wanted]] = {}
         """What each program needs whatever its command's values are: ``wanted.py`` keeps it here."""
+        self.ends: dict[tuple[str, tuple[int, ...]], dict[int, int]] = {}
+        """Where the statements of a file end that begin at some lines: ``wanted.py`` keeps it here, too."""
+        self.hits: dict[tuple[str, str, str], tuple[int, ...]] = {}
+        """Lines of a file that tell a name's value apart: likewise."""
+        self._lines: dict[str, list[str]] = {}
         self._blob_of = blob_of or {}
         self._cache = cache
         self._known: dict[str, FileIndex] = {}
@@ -204,6 +209,15 @@ class Index:
         if path not in self._sources:
             self._sources[path] = self.files.read(path) or b""
         return self._sources[path]
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file with their ends, cut at line feeds only, as line numbers count them."""
+        known = self._lines.get(path)
+        if known is None:
+            parts = self.source(path).decode("utf-8", "replace").split("\n")
+            known = [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+            self._lines[path] = known
+        return known
 
     def of(self, path: str) -> FileIndex:
         """The index of one file."""

@@ -107,7 +107,10 @@ def parser_statements(index: Index, report: FlagReport, given: set[str]) -> Iter
 def statement_ends(index: Index, path: str, lines: Iterable[int]) -> dict[int, int]:
     """The last line of the statement or call that begins at each line."""
     wanted = sorted(lines)
-    ends: dict[int, int] = {}
+    key = (path, tuple(wanted))
+    if key in index.ends:
+        return index.ends[key]
+    ends = index.ends[key] = {}
     stack = [parse_python(index.source(path)).root_node] if path.endswith(".py") else []
     while stack:
         node = stack.pop()
@@ -231,12 +234,15 @@ def of_definition(path: str, definition: Definition, worth: float) -> Wanted:
 def value_lines(index: Index, paths: Iterable[str], arguments: Sequence[Argument]) -> Iterator[Wanted]:
     """Lines that tell an argument's values apart: ``args.model == "x"``, ``{"x": ...}[args.model]``, a dict's keys."""
     open_ended = [a for a in arguments if a.choices is None and a.type in ("str", None) and isinstance(a.value, str)]
-    patterns = [(argument.name, telling(argument.name, argument.value)) for argument in open_ended if argument.value]
+    told = [(argument.name, argument.value) for argument in open_ended if argument.value]
     for path in paths:
-        source = index.source(path) if path.endswith(".py") else b""
-        for name, pattern in patterns:
-            for match in islice(pattern.finditer(source), 4):
-                line = source.count(b"\n", 0, match.start()) + 1
+        for name, value in told if path.endswith(".py") else ():
+            key = (path, name, value)
+            if key not in index.hits:
+                source = index.source(path)
+                found = islice(telling(name, value).finditer(source), 4)
+                index.hits[key] = tuple(source.count(b"\n", 0, match.start()) + 1 for match in found)
+            for line in index.hits[key]:
                 yield Wanted(path, max(1, line - 2), line + 2, line + 2, f"values of {name}", 60)
 
 

@@ -30,12 +30,12 @@ def children(node: Node) -> list[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """``node`` and everything below it, in source order."""
+    """``node`` and every named node below it, in source order."""
     stack = [node]
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(current.children))
+        stack.extend(reversed(current.named_children))
 
 
 def call_arguments(call: Node) -> tuple[list[Node], dict[str, Node], list[Node]]:
