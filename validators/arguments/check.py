@@ -59,7 +59,8 @@ def check_arguments(
     ``reference`` (the example's own output) starts. The reference also tells where an argument belongs that is no
     flag. With ``files`` (the repository at its pin) words are read through the program's own flags: aliases,
     abbreviations, defaults, types; without it by names as written. ``recorder`` settles what bash alone can tell.
-    Of several calls one must meet all arguments (of a loop, one turn). Never raises on what the code says.
+    One call must meet all arguments, and no further run of the same program may give them other values: a loop over
+    every value is no answer. Never raises on what the code says.
     """
     if type == "Python Code":
         problems = judge_snippet(code, dict(arguments), reference, files, _folder(path))
@@ -75,7 +76,7 @@ def check_arguments(
         return Verdict(False, (problem,), trace.calls, trace.doubts)
     asked = Asked(dict(arguments), [bound_call(call, files) for call in example])
     bound = [bound_call(call, files) for call in fitting]
-    problems = _nearest(bound, asked)
+    problems = _nearest(bound, asked) or (_hedged(bound, asked) if entries else [])
     return Verdict(not problems, tuple(problems), trace.calls, trace.doubts)
 
 
@@ -99,6 +100,22 @@ def _nearest(bound: Sequence[Bound], asked: Asked) -> list[Refusal]:
     refused = [{problem.argument for problem in problems} for problems in judged]
     common = set.intersection(*refused)
     return [problem for problem in best if problem.argument in common]
+
+
+def _hedged(bound: Sequence[Bound], asked: Asked) -> list[Refusal]:
+    """Refusals of an answer that also runs the program with other values of what was asked: a loop over all of them.
+
+    Runs that leave an argument to its default (``--help``) are no such thing, nor are those an example makes itself.
+    """
+    if len(bound) < 2 or len(asked.example) > 1:
+        return []
+    for call in bound:
+        for problem in judge_call(call, asked):
+            found = call.find(problem.argument) if problem.argument is not None else None
+            if found is not None and found.how == "given":
+                message = f"{problem.message}, in one of {len(bound)} runs: one was asked for"
+                return [Refusal(problem.argument, problem.wanted, problem.found, message)]
+    return []
 
 
 def _trace(code: str, path: str, prefix_code: str, recorder: Records | None) -> Trace:
