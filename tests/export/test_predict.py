@@ -319,10 +319,13 @@ def test_an_address_where_nobody_listens_ends_in_a_message(ask: Callable[..., Pr
 
 
 def test_an_answer_that_takes_too_long_is_given_up(ask: Callable[..., Predicted], chat_double: Any) -> None:
-    slow = chat_double.Trouble(delay_s=1.0)
+    slow = chat_double.Trouble(delay_s=5.0)
     chat_double.trouble = lambda number, _b: slow if number == 1 else chat_double.Trouble()
-    done = ask(timeout_s=0.3)
-    assert (done.meta["complete"], done.retries) == (True, 1)
+    started = time.monotonic()
+    done = ask(timeout_s=1.0)
+    assert done.meta["complete"]
+    assert done.retries >= 1
+    assert time.monotonic() - started < 5
 
 
 def test_a_model_that_knows_its_limit_by_the_newer_name_gets_it(
@@ -347,9 +350,9 @@ def test_what_a_server_says_cannot_move_the_cursor(ask: Callable[..., Predicted]
 
 
 def test_no_more_requests_are_in_flight_than_allowed(ask: Callable[..., Predicted], chat_double: Any) -> None:
-    chat_double.trouble = lambda _n, _b: chat_double.Trouble(delay_s=0.02)
+    chat_double.trouble = lambda _n, _b: chat_double.Trouble(delay_s=0.05)
     ask(samples=5, concurrency=3)
-    assert chat_double.most_in_flight == 3
+    assert 1 < chat_double.most_in_flight <= 3
 
 
 def test_requests_begin_no_faster_than_the_rate(ask: Callable[..., Predicted], chat_double: Any) -> None:
