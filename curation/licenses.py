@@ -35,7 +35,7 @@ _RULES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("GPL-3.0", ("gnu general public license", "version 3, 29 june 2007"), ()),
     ("GPL-2.0", ("gnu general public license", "version 2, june 1991"), ()),
     ("MPL-2.0", ("mozilla public license version 2.0",), ()),
-    ("Apache-2.0", ("apache license", "version 2.0"), ("additional terms", "non-commercial", "noncommercial")),
+    ("Apache-2.0", ("apache license", "version 2.0, january 2004"), ("non-commercial", "noncommercial")),
     ("CC0-1.0", ("cc0 1.0 universal",), ()),
     ("CC-BY-NC-SA-4.0", ("attribution-noncommercial-sharealike 4.0 international",), ()),
     ("CC-BY-NC-ND-4.0", ("attribution-noncommercial-noderivatives 4.0 international",), ()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -146,13 +147,30 @@ def _as_worker(parent: int) -> None:
         os._exit(1)
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Nothing here dies before a repository is done, so looking for it only costs: a sixth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+        gc.collect()
+
+
 def curate_one(repository: Repository, workspace: Workspace, mirrors: tuple[str, ...]) -> Outcome:
     """The candidates of one repository, or why there are none."""
     from .candidates import candidates_of
     from .source import open_tree
 
     try:
-        with workspace.open_store() as store, open_tree(repository, workspace.clones_dir, mirrors) as tree:
+        with (
+            _without_collector(),
+            workspace.open_store() as store,
+            open_tree(repository, workspace.clones_dir, mirrors) as tree,
+        ):
             memory = Memory(store)
             found = candidates_of(repository, tree, memory)
             return Found(tuple((c.id, c.digest, c.model_dump_json()) for c in found), memory.new)

@@ -13,9 +13,10 @@ from ..core.files import atomic_write
 from ..core.models import Candidate
 from ..core.progress import Reporter
 from ..core.store import Store
+from ..core.workspace import Workspace
 from .pipeline import Curated
 
-__all__ = ["as_published", "chosen", "export_lines", "list_rows", "show", "show_one"]
+__all__ = ["as_published", "chosen", "export_lines", "list_rows", "registered", "show", "show_one"]
 
 
 def show(results: Sequence[Curated], reporter: Reporter) -> None:
@@ -77,6 +78,15 @@ def chosen(
         if limit is None or counts[candidate.repository.name] <= limit:
             kept.append(candidate)
     return kept
+
+
+def registered(workspace: Workspace, names: Iterable[str] | None) -> list[str]:
+    """The names as registered; none given stands for all.
+
+    Raises:
+        BenchwrightError: one is not registered.
+    """
+    return [repository.name for repository in workspace.repositories(names)] if names else []
 
 
 def list_rows(candidates: Sequence[Candidate]) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:

@@ -115,11 +115,12 @@ def list_candidates(
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many of each repository.")] = None,
 ) -> None:
     """List candidates, best first."""
-    from ...curation.report import chosen, list_rows
+    from ...curation.report import chosen, list_rows, registered
 
     session = session_of(context)
-    with session.workspace().open_store() as store:
-        found = chosen(store.candidates(names or ()), kind, minimum, document, sort, limit)
+    workspace = session.workspace()
+    with workspace.open_store() as store:
+        found = chosen(store.candidates(registered(workspace, names)), kind, minimum, document, sort, limit)
         session.reporter.table("", ("id", "score", "type", "runs in", "what", "from"), *list_rows(found))
 
 
@@ -144,11 +145,12 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: print them.")] = None,
 ) -> None:
     """Write candidates as JSON lines, by repository name and best first."""
-    from ...curation.report import export_lines
+    from ...curation.report import export_lines, registered
 
     session = session_of(context)
-    with session.workspace().open_store() as store:
-        export_lines(store, names or (), output, session.reporter)
+    workspace = session.workspace()
+    with workspace.open_store() as store:
+        export_lines(store, registered(workspace, names), output, session.reporter)
 
 
 def register(app: typer.Typer) -> None:
