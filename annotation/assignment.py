@@ -65,9 +65,15 @@ def load(workspace: Workspace, project: str) -> Assignment:
 def save(workspace: Workspace, assignment: Assignment) -> None:
     """Write it, sorted, one candidate a line; the caller holds the workspace's lock."""
     fields = assignment.model_dump(mode="json")
-    for name in ("assigned", "gold"):
-        fields[name] = dict(sorted(fields[name].items()))
-    atomic_write(_path(workspace, assignment.project), json.dumps(fields, ensure_ascii=False, indent=1) + "\n")
+    lines = [f" {json.dumps(name)}: {_lines(value)}" for name, value in fields.items()]
+    atomic_write(_path(workspace, assignment.project), "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _lines(value: object) -> str:
+    """JSON with one entry of a dictionary a line, so that a diff shows whose assignment changed."""
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value)
+    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(who)}" for key, who in sorted(value.items())) + "\n }"
 
 
 def all_assignments(workspace: Workspace) -> list[Assignment]:

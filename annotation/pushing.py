@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +160,14 @@ def item_of(candidate: Candidate, outcome: Outcome | None = None) -> Item:
     prediction = {
         "result": result_for(prefill(candidate)),
         "score": candidate.score,
-        "model_version": f"benchwright {toolkit_version()}",
+        "model_version": _model_version(),
     }
     return Item(task_data(candidate, outcome), (prediction,))
+
+
+@cache
+def _model_version() -> str:
+    return f"benchwright {toolkit_version()}"  # reading the package's metadata takes longer than making an item
 
 
 def push_items(
