@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,3 +104,25 @@ def test_memory_limits_too_small_for_the_launcher_are_refused(client: Any) -> No
     run = Run(open_system(None, "standard"), b"true", "bash", Limits(memory_bytes=4 << 20))
     with DockerSandbox() as sandbox, pytest.raises(BenchwrightError, match="no room for the launcher"):
         sandbox.execute(run)
+
+
+@pytest.mark.parametrize("text", ["sleep 60", "yes"])
+def test_an_interrupted_run_ends_at_once_and_leaves_nothing(client: Any, tmp_path: Path, text: str) -> None:
+    (tmp_path / "long.sh").write_text(text)
+    program = [sys.executable, "-P", "-c", "from benchwright.core.cli import main; main()"]
+    before = containers(client)
+    process = subprocess.Popen(
+        [*program, "run", str(tmp_path / "long.sh"), "--timeout", "100"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while not containers(client) - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert "Traceback" not in said
+    assert process.returncode in (130, 1)  # 1: the flood had reached its limit before the interrupt did
+    assert containers(client) - before == set()

@@ -41,6 +41,7 @@ DROP = (
 JOIN = 'for group; do [ "$group" = -- ] && break; echo $$ > "$group"; shift; done; shift; exec "$@"'
 """Joins the groups named up to ``--``, then becomes what follows: no other process is ever outside them."""
 T = TypeVar("T")
+NAMESPACES = ("--unshare-all", "--unshare-user", "--disable-userns")
 NUMBERS = count()
 """Groups of one process never share a name, however many sandboxes it opens."""
 SMALLEST_MEMORY = 16 * 1024**2
@@ -63,6 +64,7 @@ class BubblewrapSandbox:
                 "bubblewrap without root has no control groups here, so memory and processes would be unlimited",
                 remedy="use --sandbox docker, or run as root",
             )
+        _probe()
         self._groups = find_groups()
         reap(self._groups)
         self._lock = threading.Lock()
@@ -163,13 +165,25 @@ class _Starter:
         self._groups.remove(self.name)
 
 
+def _probe() -> None:
+    """Raise where this kernel gives nobody no namespaces (some distributions keep them for named programs)."""
+    command = [*DROP, "bwrap", *NAMESPACES, "--ro-bind", "/", "/", "true"]
+    answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/")
+    if answer.returncode:
+        raise PrerequisiteError(
+            f"bubblewrap does not work here: {answer.stderr.strip() or answer.returncode}",
+            remedy="permit unprivileged user namespaces (sysctl user.max_user_namespaces, a profile for AppArmor), "
+            "or use --sandbox docker",
+        )
+
+
 def _prepare(run: Run, stage: Stage) -> list[str]:
     return _bwrap(run, stage, stage.area(run.limits.disk_bytes, run.tree))
 
 
 def _bwrap(run: Run, stage: Stage, area: Path) -> list[str]:
     system = run.system
-    command = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    command = ["bwrap", *NAMESPACES, "--die-with-parent", "--new-session"]
     command += ["--as-pid-1", "--clearenv", "--share-net"] if run.network else ["--as-pid-1", "--clearenv"]
     command += ["--ro-bind", str(stage.bind(system.root)), "/", "--proc", "/proc", "--dev", "/dev"]
     command += ["--size", str(max(run.limits.memory_bytes // 2, 1 << 20)), "--perms", "1777", "--tmpfs", "/dev/shm"]  # noqa: S108

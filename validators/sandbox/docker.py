@@ -172,7 +172,7 @@ class DockerSandbox:
         attached = self._client.api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         socket = getattr(attached, "_sock", attached)
         keeper, report = Keeper(), bytearray()
-        exceeded = late = False
+        exceeded = late = ended = False
         deadline = Deadline(SETUP_S)
         try:
             self._client.api.start(container)
@@ -188,11 +188,12 @@ class DockerSandbox:
                     report += data
                     if not deadline.started and b"started" in report:
                         deadline.start(run.limits.timeout_s + OVERTIME_S)
+            ended = not exceeded
         except TimeoutError:
             late = True
         finally:
             try:
-                if exceeded or late:
+                if not ended:
                     self._cut_short(container, socket)
             finally:
                 attached.close()
