@@ -12,8 +12,18 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 
 def demo(folder: Path) -> dict[str, object]:
-    program = [sys.executable, "-P", "-c", "from benchwright.core.cli import main; main()", "--json", "demo", str(folder)]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=800, env={**os.environ, "PYTHONSAFEPATH": "1"})
+    program = [
+        sys.executable,
+        "-P",
+        "-c",
+        "from benchwright.core.cli import main; main()",
+        "--json",
+        "demo",
+        str(folder),
+    ]
+    done = subprocess.run(
+        program, capture_output=True, text=True, timeout=800, env={**os.environ, "PYTHONSAFEPATH": "1"}
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     report: dict[str, object] = json.loads(done.stdout)
     return report
@@ -30,6 +40,8 @@ def test_the_demo_carries_two_repositories_to_a_score_and_a_second_run_adds_noth
 
     second = demo(tmp_path / "demo")
     changing = {"seconds"}
-    assert {k: v for k, v in second.items() if k not in changing} == {k: v for k, v in first.items() if k not in changing}
+    assert {k: v for k, v in second.items() if k not in changing} == {
+        k: v for k, v in first.items() if k not in changing
+    }
     archive = (tmp_path / "demo" / "annotations").glob("*.jsonl")
     assert sum(len(path.read_text().splitlines()) for path in archive) == 14
