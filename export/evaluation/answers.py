@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .fences import Block, fenced_blocks, parses
+from .fences import Block, fenced_blocks, marked_blocks, parses
 from .reasoning import NeverEndedError, without_reasoning
 from .shell import command_lines, entry_points, is_command, is_install, is_python, only_installs, without_prompts
 
@@ -34,6 +34,14 @@ REFUSAL = re.compile(
     r"as an AI)\b",
     re.IGNORECASE,
 )
+INVISIBLE = re.compile("^[\ufeff\u200b\u200c\u2060]+", re.MULTILINE)
+"""Characters without width that some models put in front of a line; no code begins with one."""
+SAMPLE_OUTPUT = re.compile(
+    r"^\W*(?:(?:the|sample|example|expected|your)\s+)*(?:outputs?|results?|(?:you (?:will|should) see|it prints?))"
+    r"(?:\s+(?:is|are|will be|should be|looks? like(?: this)?))?\W*$",
+    re.IGNORECASE,
+)
+LANGUAGE_LINE = re.compile(r"\A\s*(?:python3?|py|bash|sh|shell)[ \t]*:?[ \t]*\n(?=\S)", re.IGNORECASE)
 CODE_START = re.compile(
     r"^(?:import\s+\w|from\s+[\w.]+\s+import\b|def\s+\w+\s*\(|class\s+\w+|async\s+def|@\w|#|if\s+__name__|with\s+\w|"
     r"for\s+\w+.*:\s*$|try:\s*$|print\s*\(|[A-Za-z_][\w.\[\], ]*\s*(?::\s*[\w\[\], ]+)?=[^=]|[A-Za-z_][\w.]*\()"
@@ -57,7 +65,7 @@ def extract(answer: str, task_type: str) -> Extraction:
     """Find the code in ``answer`` for a task of ``task_type`` (``Bash Script`` or ``Python Code``)."""
     if not answer.strip():
         return Extraction(None, "empty", "the answer is empty")
-    text = answer.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = INVISIBLE.sub("", answer).replace("\r\n", "\n")
     try:
         text = without_reasoning(text)
     except NeverEndedError:
@@ -67,6 +75,9 @@ def extract(answer: str, task_type: str) -> Extraction:
     python = task_type == "Python Code"
     blocks = [block for block in fenced_blocks(text) if block.text.strip()]
     found = _from_blocks(blocks, python=python) if blocks else _from_text(text, python=python)
+    if found is None or (not blocks and (found.rule != "whole_answer" or found.detail)):
+        marked = [block for block in marked_blocks(text) if block.text.strip()]
+        found = _from_blocks(marked, python=python) or found or _other_language(marked, python=python)
     if found is None and blocks:
         found = _from_text(_outside(text), python=python) or _other_language(blocks, python=python)
     if found is None:
@@ -97,6 +108,7 @@ def language_of(code: str) -> str:
 
 
 def _from_blocks(blocks: list[Block], *, python: bool) -> Extraction | None:
+    blocks = [block for block in blocks if not SAMPLE_OUTPUT.match(block.lead)] or blocks
     tagged = [block for block in blocks if block.language in (PYTHON if python else SHELL)]
     untagged = [block for block in blocks if block.language not in PYTHON | SHELL]
     if python:
@@ -106,13 +118,17 @@ def _from_blocks(blocks: list[Block], *, python: bool) -> Extraction | None:
     choices = (
         (tagged, "shell_block"),
         ([block for block in untagged if _reads_as_shell(block.text)], "untagged_block"),
-        ([block for block in blocks if block.language in PYTHON and _reads_as_shell(block.text)], "mistagged_block"),
+        (
+            [replace(b, text=_notebook(b.text)) for b in blocks if b.language in PYTHON and _mistagged(b)],
+            "mistagged_block",
+        ),
     )
     return next((found for some, rule in choices if (found := _joined_shell(some, rule)) is not None), None)
 
 
 def _last_python(blocks: list[Block], rule: str) -> Extraction | None:
     useful = [block for block in blocks if not only_installs(block.text)]
+    useful = [block for block in useful if is_python(block.text) or not parses(block.text)] or useful
     if not useful:
         return None
     code = _clean_python(useful[-1].text)
@@ -136,6 +152,18 @@ def _clean_python(code: str) -> str:
 def _reads_as_shell(code: str) -> bool:
     lines = [line for line in without_prompts(code).split("\n") if line.strip() and not line.lstrip().startswith("#")]
     return bool(lines) and is_command(lines[0]) and not is_python(code)
+
+
+def _mistagged(block: Block) -> bool:
+    return _reads_as_shell(_notebook(block.text))
+
+
+def _notebook(code: str) -> str:
+    """A notebook cell of commands as shell: ``!command`` and ``%cd folder`` lose their mark."""
+    lines = code.split("\n")
+    if all(re.match(r"^\s*(?:!|%cd\b)", line) for line in lines if line.strip()):
+        return "\n".join(re.sub(r"^\s*[!%]\s*", "", line) for line in lines)
+    return code
 
 
 def _joined_shell(blocks: list[Block], rule: str) -> Extraction | None:
@@ -181,6 +209,7 @@ def _outside(text: str) -> str:
 
 
 def _from_text(text: str, *, python: bool) -> Extraction | None:
+    text = LANGUAGE_LINE.sub("", text)
     rules: tuple[Callable[[str], Extraction | None], ...]
     rules = (_python_text, _shell_text) if python else (_shell_text, _python_text)
     return next((found for rule in rules if (found := rule(text)) is not None), None)
@@ -189,7 +218,9 @@ def _from_text(text: str, *, python: bool) -> Extraction | None:
 def _shell_text(text: str) -> Extraction | None:
     commands, prose = command_lines(text)
     if commands.strip() and not prose:
-        return Extraction(without_prompts(text), "whole_answer")
+        if _lines(commands) == _lines(text):
+            return Extraction(text, "whole_answer")
+        return Extraction(commands, "bare_command", "prompts and marks left out")
     if commands.strip() and not only_installs(commands) and not is_python(text):
         lines = [line for line in commands.split("\n") if not is_install(line)]
         if entry_points("\n".join(lines)) or not _inline(text):
@@ -198,6 +229,10 @@ def _shell_text(text: str) -> Extraction | None:
     if inline:
         return Extraction(f"{inline[-1]}\n", "inline_command", "prose left out")
     return None
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.strip()]
 
 
 def _inline(text: str) -> list[str]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import html
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-__all__ = ["Block", "fenced_blocks", "parses"]
+__all__ = ["Block", "fenced_blocks", "marked_blocks", "parses"]
 
 FENCE = re.compile(r"^(?P<quote>(?:[ \t]*>)*)(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)$")
 DOCUMENT = frozenset({"markdown", "md", "mdx"})
 MAX_BLOCKS = 200
 """An answer with more blocks is read up to there: it is no answer any more."""
 MAX_DEPTH = 8
+LEAD_LINES = 4
+MARKED_CHARACTERS = 100_000
+TAG = re.compile(r"<(pre|code|answer|solution|command|bash|shell|python)\b([^<>]{0,200})>", re.IGNORECASE)
+ONE_LINE = re.compile(r"```(?P<content>[^`\n]+)```")
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Block:
     text: str
     """The content, ended by a line feed where it is not empty; indentation of the fence is taken off."""
     closed: bool = True
+    lead: str = ""
+    """The last line with text before the block."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,9 @@ def fenced_blocks(text: str, depth: int = 0) -> list[Block]:
     for number, (at, opener) in enumerate(marks):
         if at < done or len(found) >= MAX_BLOCKS:
             continue
+        lead = next((line.strip() for line in reversed(lines[max(done, at - LEAD_LINES) : at]) if line.strip()), "")
         block, done = _read_block(lines, at + 1, opener, marks[number + 1 :])
+        block = replace(block, lead=lead)
         if block.language in DOCUMENT and depth < MAX_DEPTH:
             inner = fenced_blocks(block.text, depth + 1)
             found.extend(inner or [block])
@@ -96,6 +106,42 @@ def _nesting_makes_sense(block: Block, before: list[str]) -> bool:
     if block.language in DOCUMENT or not block.language:
         return True
     return parses(block.text) or any("<<" in line for line in before)
+
+
+def marked_blocks(text: str) -> list[Block]:
+    """Blocks marked otherwise: by tags (``<pre>``, ``<code>``, ``<answer>``), or by fences within one line."""
+    text = text[:MARKED_CHARACTERS]
+    found = []
+    for tag, attributes, content in _tagged(text):
+        named = re.search(r"lang(?:uage)?[-=]\"?(\w+)", attributes + content[:100])
+        language = named[1].lower() if named else tag if tag in ("bash", "python", "shell") else ""
+        plain = html.unescape(re.sub(r"</?(?:pre|code|span)\b[^<>]*>", "", content)).strip("\n")
+        if plain.strip():
+            found.append(Block(language, f"{plain}\n"))
+    for match in ONE_LINE.finditer(text):
+        first, _, rest = match["content"].strip().partition(" ")
+        command = first in ("python", "bash", "sh") and re.match(r"-|\S+\.(?:py|sh)\b", rest)
+        found.append(
+            Block("", f"{match['content'].strip()}\n") if command or not rest else Block(first.lower(), f"{rest}\n")
+        )
+    return found
+
+
+def _tagged(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, attributes and content of each element; one inside another belongs to the outer."""
+    lowered = text.lower()
+    at = 0
+    unclosed: set[str] = set()
+    for match in TAG.finditer(text):
+        tag = match[1].lower()
+        if match.start() < at or tag in unclosed:
+            continue
+        end = lowered.find(f"</{tag}>", match.end())
+        if end < 0:
+            unclosed.add(tag)
+        else:
+            at = end
+            yield tag, match[2], text[match.end() : end]
 
 
 def parses(code: str) -> bool:

@@ -30,7 +30,7 @@ LAUNCH = re.compile(
     rf"^{ASSIGNMENTS}(?:(?:sudo|nohup|time|nice|env|exec|command)\s+)*(?:{LAUNCHERS})(?:\s+(?P<rest>.+))?$"
 )
 BUILTIN = re.compile(rf"^{ASSIGNMENTS}(?:{BUILTINS})(?=\s|;|$)")
-PATH_COMMAND = re.compile(rf"^{ASSIGNMENTS}(?:\.{{1,2}}/|/|~/)[\w./-]+(?:\s|$)")
+PATH_COMMAND = re.compile(rf"^{ASSIGNMENTS}(?:(?:\.{{1,2}}/|/|~/)[\w./-]+|[\w/-]+\.(?:py|sh)(?=\s+-))(?:\s|$)")
 CONTROL = re.compile(
     r"^(?:for\s+\w+\s+in\b|while\s.*;|while\s+\[|if\s+\[|if\s+.*;\s*then|do$|done\b|fi\b|then$|else$|esac\b)"
 )
@@ -43,6 +43,7 @@ INSTALL = re.compile(
     r"poetry\s+(?:install|add)|brew\s+install|npm\s+install|git\s+(?:clone|lfs))\b"
 )
 USER_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+[:~/\w.-]*)?\$\s+(?=\S)")
+DECORATION = re.compile(r"^\s*(?:(?:[-*+>%❯➜]|\d{1,2}[.)])\s+|(?:[A-Z][\w ]{0,30}:)\s+)")
 HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 ENTRY = re.compile(
     rf"(?:^|[;&|(]|\s)(?:(?:{LAUNCHERS})\s+(?:(?:-m\s+)?torch\.distributed\.\w+\s+)?(?:--?[\w-]+(?:=\S+)?\s+(?:\d+\s+)?)*?)"
@@ -116,6 +117,8 @@ def command_lines(text: str) -> tuple[str, bool]:
             heredoc = "" if line.strip() == heredoc else heredoc
             continue
         bare = USER_PROMPT.sub("", line, count=1)
+        if not (going or depth):
+            bare = _undecorated(bare)
         if going or depth > 0 or is_command(bare) or _is_shell_rest(bare):
             kept.append(bare)
             going = bare.endswith("\\")
@@ -125,6 +128,17 @@ def command_lines(text: str) -> tuple[str, bool]:
         elif line.strip():
             left_out = True
     return "".join(f"{line}\n" for line in kept), left_out
+
+
+def _undecorated(line: str) -> str:
+    """A command without the list mark, prompt, label or emphasis before it; any other line as it is."""
+    if is_command(line):
+        return line
+    emphasised = re.match(r"^\s*(\*\*|__|\*)(?P<command>[^*]+)\1\s*$", line)
+    bare = emphasised["command"] if emphasised else DECORATION.sub("", line[:LINE_CHARACTERS], count=1)
+    if bare != line and len(line) <= LINE_CHARACTERS and is_command(bare) and entry_points(bare):
+        return bare
+    return bare if bare != line and re.match(r"^cd\s+\S+$", bare) else line
 
 
 def _is_shell_rest(line: str) -> bool:
