@@ -135,6 +135,7 @@ PYTHON = {
         ({"output": "python fit.py --rounds 7 --out runs extra"}, {"BW303"}),
         ({"output": "python fit.py --round 7 --out runs"}, {"BW304"}),
         ({"output": "python fits.py --rounds 7 --out runs"}, {"BW305"}),
+        ({**PYTHON, "output": "from inner.walk import go\ngo(rounds=7, out='runs')\n"}, {"BW305"}),
         ({"path": "./outer"}, {"BW306"}),
         ({"output": "python fit.py --rounds 7 --out runs --words /path/to/words.txt"}, {"BW307"}),
         ({"oracle": "Nothing of this text was ever written in any document there."}, {"BW503"}),
@@ -157,6 +158,7 @@ def test_each_rule_finds_its_fault(tree: PinnedTree, changes: dict[str, Any], ex
     "changes",
     [
         PYTHON,
+        {**PYTHON, "output": "import os.path\nimport inner.run\nfrom inner import run\nrun(rounds=7, out='runs')\n"},
         {"output": "torchrun --nproc_per_node 2 fit.py --rounds 7 --out runs"},
         {"output": "python fit.py --rounds 7 --out runs --words other.txt"},
         {"output": "cd inner && python run.py 7 runs", "arguments": "{'argument1': '7'}"},

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from .programs import Program
     from .python import Uses
 
-__all__ = ["Memory", "memory_of"]
+__all__ = ["ROOTS", "Memory", "memory_of"]
 
+ROOTS = ("", "src", "python", "lib")
+"""Folders that projects put on Python's path."""
 MOST_SNIPPETS = 512
 
 

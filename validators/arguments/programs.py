@@ -11,14 +11,13 @@ from typing import Any, Literal
 
 from ...curation.flags import Binding, Flag, FlagReport, Problem, SourceFiles, bind, flags_of
 from .calls import Call
-from .memory import memory_of
+from .memory import ROOTS, memory_of
 from .shell import trace_shell
 from .slots import Slot
 
-__all__ = ["GENERIC", "Bound", "Found", "bound_call", "inner_calls", "program_path"]
+__all__ = ["GENERIC", "ROOTS", "Bound", "Found", "bound_call", "inner_calls", "program_path"]
 
 GENERIC = re.compile(r"arg(?:ument)?s?_?\d*", re.IGNORECASE)
-_ROOTS = ("", "src", "python", "lib")
 
 
 def program_path(call: Call, files: SourceFiles | None, path: str = "./") -> str | None:
@@ -31,7 +30,7 @@ def program_path(call: Call, files: SourceFiles | None, path: str = "./") -> str
     if call.kind == "module":
         inside = call.target.replace(".", "/")
         names = [f"{inside}.py", f"{inside}/__main__.py"]
-        folders = [call.folder, *(posixpath.join(call.folder, root) for root in _ROOTS), *_ROOTS]
+        folders = [call.folder, *(posixpath.join(call.folder, root) for root in ROOTS), *ROOTS]
     else:
         names, folders = [call.target], [call.folder]
     for folder in dict.fromkeys(folders):
@@ -112,7 +111,7 @@ def _behind(files: SourceFiles, command: str) -> Iterator[str]:
         if entry is None:
             continue
         inside = _moved(entry[1].split("."), text)
-        for root in _ROOTS:
+        for root in ROOTS:
             base = posixpath.normpath(posixpath.join(folder, root, inside))
             yield from (file for file in (f"{base}.py", f"{base}/__init__.py") if file in paths)
 

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from ...curation.flags import SourceFiles
-from .memory import memory_of
+from .memory import ROOTS, memory_of
 
 __all__ = ["parameters_of"]
 
-ROOTS = ("", "src", "python", "lib")
 MOST_HOPS = 4
 
 

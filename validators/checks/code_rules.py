@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Iterator
 
 from ...core.errors import BenchwrightError
-from ...curation.commands import commands_in
+from ...curation.commands import commands_in, read_snippet
 from ...curation.source import PinnedTree
 from ..arguments import Call, trace_shell
-from ..arguments.programs import Bound, bound_call
+from ..arguments.programs import ROOTS, Bound, bound_call
 from .subject import Context, Finding, Subject
 
 __all__ = ["check_code", "check_repository", "tree_of"]
@@ -152,8 +152,32 @@ def check_repository(subject: Subject, tree: PinnedTree) -> Iterator[Finding]:
     if folder and not any(path.startswith(f"{folder}/") for path in tree.paths()):
         yield subject.finding("BW306", f"there is no folder {folder}")
         return
-    if not subject.is_python:
+    if subject.is_python:
+        yield from _imports(subject, tree, folder)
+    else:
         yield from _calls(subject, tree, folder)
+
+
+def _imports(subject: Subject, tree: PinnedTree, folder: str) -> Iterator[Finding]:
+    """Modules of the repository's own packages that are not there."""
+    paths = set(tree.paths())
+    folders = {posixpath.dirname(path) for path in paths}
+    folders |= {parent for path in list(folders) for parent in _parents(path)}
+    roots = [root for root in dict.fromkeys((folder, *ROOTS)) if not root or root in folders]
+    for imported in read_snippet(subject.text("output")).imports:
+        parts = imported.module.split(".")
+        ours = [posixpath.join(root, parts[0]) for root in roots]
+        if len(parts) < 2 or not parts[0] or not any(place in folders for place in ours):
+            continue
+        places = [posixpath.join(root, *parts) for root in roots]
+        if not any(place in folders or f"{place}.py" in paths or f"{place}.so" in paths for place in places):
+            yield subject.finding("BW305", f"there is no module {imported.module}{_nearby(f'{parts[-1]}.py', tree)}")
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path:
+        path = posixpath.dirname(path)
+        yield path
 
 
 def _calls(subject: Subject, tree: PinnedTree, folder: str) -> Iterator[Finding]:
@@ -185,7 +209,7 @@ def _made_by(prefix: str) -> bool:
 
 def _nearby(target: str, tree: PinnedTree) -> str:
     name = posixpath.basename(target)
-    same = [path for path in tree.paths() if posixpath.basename(path) == name]
+    same = [path for path in tree.paths() if posixpath.basename(path).casefold() == name.casefold()]
     return f"; there is {', '.join(same[:3])}" if same else ""
 
 

@@ -137,8 +137,8 @@ _TABLE: tuple[Rule, ...] = (
     ),
     Rule(
         "BW305", "script-absent", "error",
-        "The script that the output starts does not exist at the pinned commit.",
-        "Correct the script, or the folder it is looked for in.",
+        "The script that the output starts, or a module of the repository it imports, is not at the pinned commit.",
+        "Correct the name, or the folder it is looked for in.",
     ),
     Rule(
         "BW306", "path-absent", "error",
