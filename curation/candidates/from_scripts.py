@@ -16,7 +16,7 @@ from .from_document import DocumentReader, command_key, dedented, locate
 from .layout import Layout
 from .passages import mentions
 
-__all__ = ["NamedScript", "drafts_from_scripts", "named_scripts"]
+__all__ = ["NamedScript", "does_work", "drafts_from_scripts", "named_scripts"]
 
 MOST_SCRIPTS = 400
 LARGEST_BYTES = 256 * 1024
@@ -93,7 +93,7 @@ def drafts_from_scripts(layout: Layout, scripts: Sequence[NamedScript]) -> Itera
             if draft:
                 empty = False
                 yield draft
-        if empty and not script.named and _does_work(script.path):
+        if empty and not script.named and does_work(script.path):
             yield _whole(layout, script, lines, number)
 
 
@@ -124,7 +124,8 @@ def _draft(layout: Layout, script: NamedScript, command: Command, lines: int, pl
     return draft
 
 
-def _does_work(path: str) -> bool:
+def does_work(path: str) -> bool:
+    """Whether a shell script's name says that it does the work, not that it prepares it."""
     (command,) = read_shell(f"bash {shlex.quote(path)}").commands
     return role_of(command, invocation_of(command.argv)) == "task"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...core.models import EntryPoint, Source
 from .draft import Draft
 from .from_document import DocumentReader, command_key
+from .from_scripts import does_work
 from .layout import Layout
 from .outline import Outline, Span
 
@@ -20,6 +21,7 @@ _COMMAND_LINE = re.compile(
     rb"ArgumentParser\(|\bparse_args\(|@click\.command|click\.command\(|typer\.(?:run|Typer)|DEFINE_(?:string|integer|float|bool)"
     rb"|fire\.Fire|HfArgumentParser|tyro\.cli|hydra\.main|\bsys\.argv\[|getopt\.g"
 )
+_SHELL_ARGUMENTS = re.compile(rb"\$(?:[1-9@*]|\{[1-9@])|\bgetopts\b")
 _MAIN = re.compile(rb"__name__\s*==\s*['\"]__main__['\"]|\bapp\.run\(|\.parse_args\(")
 _PLACES = re.compile(
     r"(?:.*[_-])?(?:examples?|scripts?|demos?|tools?|implementations?|projects?|tutorials?|experiments?|benchmarks?"
@@ -45,16 +47,22 @@ def undocumented_drafts(
     finder = _SectionFinder(readers)
     count = 0
     for path, data in layout.tree.read_many(paths):
-        if count < MOST_SCRIPTS and _COMMAND_LINE.search(data) and _MAIN.search(data):
+        if count < MOST_SCRIPTS and _has_command_line(path, data):
             found = finder.best(path, data)
             if found:
                 count += 1
                 yield _draft(layout, path, *found)
 
 
+def _has_command_line(path: str, data: bytes) -> bool:
+    if path.endswith(".py"):
+        return bool(_COMMAND_LINE.search(data) and _MAIN.search(data))
+    return bool(_SHELL_ARGUMENTS.search(data)) and does_work(path)
+
+
 def _is_place(path: str, layout: Layout, doc_folders: set[str]) -> bool:
     folder, name = posixpath.split(path)
-    if not name.endswith(".py") or _NOT_SCRIPTS.fullmatch(name):
+    if not name.endswith((".py", ".sh")) or _NOT_SCRIPTS.fullmatch(name):
         return False
     parts = folder.split("/") if folder else []
     if any(_NOT_PLACES.fullmatch(part) for part in parts):
@@ -150,7 +158,7 @@ def _draft(layout: Layout, path: str, reader: DocumentReader, span: Span) -> Dra
         folder=folder,
         entry_point=EntryPoint(kind="file", target=path),
         target=path,
-        output=f"python {name}",
+        output=f"{'python' if name.endswith('.py') else 'bash'} {name}",
         key=command_key(path, ()),
         normal=path,
         scopes=scopes,

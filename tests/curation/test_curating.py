@@ -18,6 +18,8 @@ from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Repository
 from benchwright.core.workspace import Workspace
 from benchwright.curation import curate
+from benchwright.curation.candidates import arguments, contexts, passages
+from benchwright.curation.documents import Document, read_document
 from benchwright.curation.report import as_published
 from benchwright.curation.repositories import add, check, update
 
@@ -108,6 +110,28 @@ def test_what_was_remembered_gives_the_same_candidates(
     fresh = Workspace.create(tmp_path / "fresh", workspace.repositories())
     curate(fresh, mirrors=mirrors, jobs=1)
     assert lines_of(workspace) == lines_of(fresh)
+
+
+def test_one_changed_document_costs_that_document(
+    tool: Path, workspace: Workspace, mirrors: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_files(tool, {"docs/README.md": readme("More", 3), "other/README.md": readme("Other", 3)})
+    update(workspace, "tool", "main", mirrors=mirrors)
+    commit_files(tool, {"docs/README.md": readme("More", 3) + "\nThe end.\n"})
+    read: list[str] = []
+
+    def reading(path: str, data: bytes) -> Document:
+        read.append(path)
+        return read_document(path, data)
+
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("code that did not change was read again")
+
+    monkeypatch.setattr(passages, "read_document", reading)
+    monkeypatch.setattr(arguments, "flags_of", refuse)
+    monkeypatch.setattr(contexts, "context_for", refuse)
+    update(workspace, "tool", "main", mirrors=mirrors)
+    assert read == ["docs/README.md"]
 
 
 def test_one_that_fails_keeps_what_was_there_and_stops_no_other(
