@@ -7,6 +7,7 @@ expression is worth is ``expressions.py``'s matter, what a call does ``calls.py`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -21,6 +22,8 @@ __all__ = ["Interpreter"]
 
 MOST_STEPS = 400_000
 LONGEST_LOOP = 300
+SHORT_LOOP = 12
+_MAKES_FLAGS = re.compile(rb"add_(?:argument|option|parser)|DEFINE_|set_defaults|parser\b|parents\b")
 
 
 class Stop(Exception):  # noqa: N818 - reading ends early, nothing failed
@@ -239,7 +242,9 @@ class Interpreter(Loader):
         if left is None or right is None:
             return
         items = items_of(self.evaluate(right, scope))
-        if items is None or len(items) > LONGEST_LOOP:
+        # A loop over more than a few items is followed only where flags may be made in it.
+        longest = LONGEST_LOOP if _MAKES_FLAGS.search(node.text or b"") else SHORT_LOOP
+        if items is None or len(items) > longest:
             self.bind_target(left, Unknown(text_of(left)), scope)
             self.once(node, scope)
             return
