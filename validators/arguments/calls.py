@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Call", "Trace"]
+from ...curation.commands import invocation_of
+
+__all__ = ["Call", "Trace", "call_of"]
+
+_NO_PROGRAMS = """
+    . : [ [[ activate alias apt apt-get awk bg brew break cat cd chmod chown cmake code conda continue cp curl cut date
+    deactivate declare dirs disown docker echo exit export expr false fg find gdown git grep gunzip gzip hash head hf
+    hostname huggingface-cli jobs kill less let ln local ls make mamba mkdir module more mv nano nvidia-smi pip pip3
+    popd printf pushd pwd read readonly return rm rsync scp sed seq set shift shopt sleep sort source sudo tail tar tee
+    test touch tr trap true type typeset ulimit umask unset unzip vi vim wait wc wget which
+"""
+_NO_CALL = frozenset(_NO_PROGRAMS.split())
+"""Programs that are never what a task is about; what they print or move is no call."""
 
 
 @dataclass(frozen=True)
@@ -42,3 +55,11 @@ class Trace:
     @property
     def exact(self) -> bool:
         return not self.doubts
+
+
+def call_of(argv: Sequence[str], folder: str, env: Sequence[tuple[str, str]] = ()) -> Call | None:
+    """The call that the words of one command make; None where they start nothing of interest."""
+    found = invocation_of(argv)
+    if found is None or (found.kind == "program" and (found.target in _NO_CALL or not found.target)):
+        return None
+    return Call(found.kind, found.target, found.args, folder, found.launcher, (*env, *found.env))

@@ -14,18 +14,17 @@ from functools import lru_cache
 from typing import Any
 
 from ...curation.flags import SourceFiles
+from .folding import DEEPEST, UNKNOWN, Folding
 from .memory import memory_of
 from .signatures import parameters_of
 from .slots import Slot
 
-__all__ = ["Uses", "uses_in"]
+__all__ = ["UNKNOWN", "Uses", "uses_in"]
 
 _SHOWING = frozenset(
     {"print", "warn", "info", "debug", "warning", "error", "critical", "exception", "log", "write_stderr", "pprint"}
 )
 _ENDING = frozenset({"exit", "quit", "_exit", "abort"})
-DEEPEST = 12
-MOST_NUMBER = 2**64
 
 
 @dataclass
@@ -39,14 +38,6 @@ class Uses:
     """Variables that are used, with the last value given to each."""
     problem: str = ""
     """Why it could not be read at all."""
-
-
-class _Unknown:
-    def __repr__(self) -> str:
-        return "something computed"
-
-
-UNKNOWN = _Unknown()
 
 
 def uses_in(code: str, files: SourceFiles | None = None, folder: str = "") -> Uses:
@@ -88,13 +79,12 @@ def _plain(code: str) -> str:
     return "\n".join("" if line.lstrip().startswith(("!", "%")) else line for line in code.split("\n"))
 
 
-class _Reader:
+class _Reader(Folding):
     def __init__(self, files: SourceFiles | None, folder: str) -> None:
         self.files, self.folder = files, folder
         self.stars: list[str] = []
         self.uses = Uses()
-        self.values: dict[str, ast.expr | None] = {}
-        self.aliases: dict[str, str] = {}
+        super().__init__()
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = {}
         self.entered: set[str] = set()
         self.results: set[str] = set()
@@ -225,78 +215,6 @@ class _Reader:
         else:
             self._bind(target, None)
 
-    def value(self, node: ast.expr | None, depth: int = 0) -> Any:
-        """The plain value of an expression; :data:`UNKNOWN` where running it would be needed."""
-        if node is None or depth > DEEPEST:
-            return UNKNOWN
-        match node:
-            case ast.Constant():
-                return node.value
-            case ast.Name():
-                if node.id in self.values:
-                    held = self.values[node.id]
-                    return UNKNOWN if held is node else self.value(held, depth + 1)
-                return UNKNOWN
-            case ast.List() | ast.Tuple() | ast.Set():
-                return [self.value(item, depth + 1) for item in node.elts]
-            case ast.UnaryOp() if isinstance(node.op, (ast.USub, ast.UAdd)):
-                inner = self.value(node.operand, depth + 1)
-                if isinstance(inner, (int, float)) and not isinstance(inner, bool):
-                    return -inner if isinstance(node.op, ast.USub) else inner
-            case ast.BinOp():
-                return self._joined(node, depth)
-            case ast.JoinedStr():
-                parts = [self.value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
-                         for part in node.values]  # fmt: skip
-                return "".join(map(str, parts)) if all(part is not UNKNOWN for part in parts) else UNKNOWN
-            case ast.Call():
-                name = self._callee(node.func)
-                if name.rpartition(".")[2] in (
-                    "Path",
-                    "PurePath",
-                    "str",
-                    "int",
-                    "float",
-                    "tuple",
-                    "list",
-                    "join",
-                    "Size",
-                ):
-                    return self._converted(name.rpartition(".")[2], node, depth)
-        return UNKNOWN
-
-    def _converted(self, name: str, node: ast.Call, depth: int) -> Any:
-        given = [self.value(argument, depth + 1) for argument in node.args]
-        if not given or UNKNOWN in given:
-            return UNKNOWN
-        if name == "join" and all(isinstance(part, str) for part in given):
-            return "/".join(given)
-        return given[0] if len(given) == 1 else UNKNOWN
-
-    def _joined(self, node: ast.BinOp, depth: int) -> Any:
-        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
-        if isinstance(left, str) and isinstance(right, str):
-            if isinstance(node.op, ast.Add) and len(left) + len(right) < 10_000:
-                return left + right
-            if isinstance(node.op, ast.Div):
-                return f"{left}/{right}"
-        plain = (int, float)
-        if isinstance(left, plain) and isinstance(right, plain) and max(abs(left), abs(right)) < MOST_NUMBER:
-            try:
-                if isinstance(node.op, ast.Add):
-                    return left + right
-                if isinstance(node.op, ast.Sub):
-                    return left - right
-                if isinstance(node.op, ast.Mult):
-                    return left * right
-                if isinstance(node.op, ast.Div):
-                    return left / right
-                if isinstance(node.op, ast.Pow) and abs(left) <= 1000 and abs(right) <= 100:
-                    return left**right
-            except (ArithmeticError, ValueError):
-                return UNKNOWN
-        return UNKNOWN
-
     # expressions -------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr) -> None:
@@ -309,7 +227,7 @@ class _Reader:
             self._reached(node)
 
     def _call(self, node: ast.Call) -> None:
-        name = self._callee(node.func)
+        name = self.callee(node.func)
         last = name.rpartition(".")[2]
         if last in _ENDING and (name in _ENDING or name.startswith(("sys.", "os."))):
             self.ended = True
@@ -361,7 +279,7 @@ class _Reader:
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     self._give(key.value, value, f"keyword {key.value}")
-        elif isinstance(node, ast.Call) and self._callee(node.func) == "dict":
+        elif isinstance(node, ast.Call) and self.callee(node.func) == "dict":
             for keyword in node.keywords:
                 if keyword.arg:
                     self._give(keyword.arg, keyword.value, f"keyword {keyword.arg}")
@@ -441,18 +359,6 @@ class _Reader:
         pairs += [(arg, value) for arg, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
         for argument, default in pairs:
             self._give(argument.arg, default, f"{node.name} {argument.arg}")
-
-    def _callee(self, node: ast.expr) -> str:
-        parts: list[str] = []
-        while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
-            if isinstance(node, ast.Attribute):
-                parts.append(node.attr)
-                node = node.value
-            else:
-                return ".".join(reversed(parts))
-        if isinstance(node, ast.Name):
-            parts.append(self.aliases.get(node.id, node.id))
-        return ".".join(reversed(parts))
 
     def finish(self) -> Uses:
         """Names that receive a result count last: they say what a call is for, not what it is given."""

@@ -18,8 +18,7 @@ from collections.abc import Iterable
 from ...core.errors import InfrastructureError
 from ...core.models import Limits, OutcomeKind, Repository
 from ..execution import Job, Runner
-from .calls import Call, Trace
-from .shell import call_of
+from .calls import Call, Trace, call_of
 
 __all__ = ["Recorder"]
 

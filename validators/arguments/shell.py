@@ -15,25 +15,17 @@ from functools import lru_cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from ...curation.commands import invocation_of, read_shell
-from .calls import Call, Trace
+from ...curation.commands import read_shell
+from .calls import Call, Trace, call_of
+from .conditions import verdict_of
 from .expansion import Expander, Variable, source_of
 
-__all__ = ["call_of", "trace_shell"]
+__all__ = ["trace_shell"]
 
 MOST_CALLS = 2000
 MOST_TURNS = 256
 MOST_STEPS = 20_000
 DEEPEST = 8
-_NO_PROGRAMS = """
-    . : [ [[ activate alias apt apt-get awk bg brew break cat cd chmod chown cmake code conda continue cp curl cut date
-    deactivate declare dirs disown docker echo exit export expr false fg find gdown git grep gunzip gzip hash head hf
-    hostname huggingface-cli jobs kill less let ln local ls make mamba mkdir module more mv nano nvidia-smi pip pip3
-    popd printf pushd pwd read readonly return rm rsync scp sed seq set shift shopt sleep sort source sudo tail tar tee
-    test touch tr trap true type typeset ulimit umask unset unzip vi vim wait wc wget which
-"""
-_NO_CALL = frozenset(_NO_PROGRAMS.split())
-"""Programs that are never what a task is about; what they print or move is no call."""
 _INTERPRETERS = ("bash", "sh", "zsh", "dash")
 
 
@@ -63,14 +55,6 @@ def _traced(text: str, folder: str, variables: tuple[tuple[str, str], ...], argu
     except RecursionError:
         walker.doubts.append("it is nested too deeply to be followed")
     return Trace(tuple(walker.calls), tuple(dict.fromkeys(walker.doubts)))
-
-
-def call_of(argv: Sequence[str], folder: str, env: Sequence[tuple[str, str]] = ()) -> Call | None:
-    """The call that the words of one command make; None where they start nothing of interest."""
-    found = invocation_of(argv)
-    if found is None or (found.kind == "program" and (found.target in _NO_CALL or not found.target)):
-        return None
-    return Call(found.kind, found.target, found.args, folder, found.launcher, (*env, *found.env))
 
 
 class _Walker:
@@ -278,44 +262,11 @@ class _Walker:
         verdict = None
         inner = node.named_children[0] if node.named_children else None
         if inner is not None and text.startswith("["):
-            verdict = self._verdict(inner)
+            verdict = verdict_of(inner, self.words)
         if verdict is None or self.words.unknown > before:
             self.doubts.append(f"the test {text[:60]}")
             return True
         return verdict
-
-    def _verdict(self, node: Node) -> bool | None:
-        if node.type == "parenthesized_expression":
-            return self._verdict(node.named_children[0])
-        if node.type == "unary_expression":
-            sign, operand = source_of(node.children[0]), node.named_children[-1]
-            if sign == "!":
-                inner = self._verdict(operand)
-                return None if inner is None else not inner
-            text = self._known(operand)
-            return {"-n": bool(text), "-z": not text}.get(sign)
-        if node.type != "binary_expression" or len(node.children) < 3:
-            return bool(self._known(node)) if node.type in ("string", "simple_expansion", "word", "number") else None
-        left, sign, right = self._known(node.children[0]), source_of(node.children[1]), self._known(node.children[2])
-        if sign in ("=", "=="):
-            return (
-                fnmatch.fnmatchcase(left, right) if source_of(node.parent or node).startswith("[[") else left == right
-            )
-        if sign == "!=":
-            return left != right
-        numbers = {"-eq": "==", "-ne": "!=", "-lt": "<", "-le": "<=", "-gt": ">", "-ge": ">="}
-        if sign in numbers and re.fullmatch(r"-?\d+", left) and re.fullmatch(r"-?\d+", right):
-            a, b = int(left), int(right)
-            return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[numbers[sign]]
-        return None
-
-    def _known(self, node: Node) -> str:
-        """A word of a test; a variable that was never set is empty here."""
-        text = source_of(node)
-        bare = re.fullmatch(r"\"?\$\{?(\w+)\}?\"?", text)
-        if bare and bare[1] not in self.words.variables:
-            return ""
-        return " ".join(self.words.fields(node))
 
     # simple statements -------------------------------------------------------------------------------------
 
