@@ -8,11 +8,11 @@ one. It is not defined for n < k. A mean is over examples, never over samples.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from math import comb
 
-__all__ = ["clustered_interval", "first_k", "mean", "pass_at_k"]
+__all__ = ["clustered_interval", "first_k", "mean", "pass_at_k", "pass_hat_k"]
 
 DRAWS = 2000
 LEVEL = 0.95
@@ -30,6 +30,17 @@ def pass_at_k(n: int, c: int, k: int) -> Fraction | None:
     if n < k:
         return None
     return 1 - Fraction(comb(n - c, k), comb(n, k))
+
+
+def pass_hat_k(n: int, c: int, k: int) -> Fraction | None:
+    """pass^k, the chance that all of ``k`` samples drawn without replacement are right; None where n < k.
+
+    Raises:
+        ValueError: k < 1, or not 0 <= c <= n.
+    """
+    if k < 1 or not 0 <= c <= n:
+        raise ValueError(f"pass^{k} of {c} right among {n} samples makes no sense")
+    return Fraction(comb(c, k), comb(n, k)) if n >= k else None
 
 
 def first_k(right: Sequence[bool], k: int) -> Fraction | None:
@@ -60,14 +71,15 @@ def clustered_interval(
         entry = totals.setdefault(cluster, [0.0, 0.0])
         entry[0] += value
         entry[1] += 1
-    groups = list(totals.values())
-    if len(groups) < 2:
+    if len(totals) < 2:
         return None
-    draw: Callable[..., list[list[float]]] = random.Random(seed).choices  # noqa: S311 - statistics, not secrets
+    # plain lists and C-level sums: numpy is no part of the base installation
+    sums, sizes = [entry[0] for entry in totals.values()], [entry[1] for entry in totals.values()]
+    choices, places = random.Random(seed).choices, range(len(sums))  # noqa: S311 - statistics, not secrets
     means = []
     for _ in range(draws):
-        drawn = draw(groups, k=len(groups))
-        means.append(sum(group[0] for group in drawn) / sum(group[1] for group in drawn))
+        drawn = choices(places, k=len(sums))
+        means.append(sum(map(sums.__getitem__, drawn)) / sum(map(sizes.__getitem__, drawn)))
     means.sort()
     tail = (1 - level) / 2
     return _quantile(means, tail), _quantile(means, 1 - tail)

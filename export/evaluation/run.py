@@ -197,7 +197,12 @@ def _provenance(
         "limit": options.limit,
         "sandbox": sandboxes,
         "environments": environments,
-        "intervals": {"method": "percentile bootstrap over tasks", "level": LEVEL, "draws": DRAWS, "seed": SEED},
+        "intervals": {
+            "method": "percentile bootstrap over tasks; over_repositories: over repositories",
+            "level": LEVEL,
+            "draws": DRAWS,
+            "seed": SEED,
+        },
         "machine": {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(time.monotonic() - started, 3),

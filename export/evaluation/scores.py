@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..rows import Key, Row
-from .metrics import clustered_interval, first_k, mean, pass_at_k
+from .metrics import clustered_interval, first_k, mean, pass_at_k, pass_hat_k
 from .score import NOT_EXECUTED, Sample
 
 __all__ = ["KS", "PROTOCOLS", "Graded", "Material", "differences", "protocol_report"]
@@ -116,6 +116,9 @@ def _part(
         part["shares"] = _shares(samples, protocol)
     else:
         part["pass_at_k"] = {str(k): _pass_at(graded, k, protocol) for k in KS}
+        if protocol == "strict":
+            all_right = {k: [pass_hat_k(len(item.right), sum(item.right), k) for item in graded] for k in KS}
+            part["pass_hat_k"] = {str(k): _mean_of_all(values) for k, values in all_right.items()}
     if protocol == "strict":
         part["outcomes"] = dict(sorted(Counter(sample.outcome for sample in samples).items()))
     else:
@@ -130,20 +133,35 @@ def _rule(sample: Sample) -> str:
 
 
 def _pass_at(graded: Sequence[Graded], k: int, protocol: str) -> dict[str, Any]:
-    values = []
-    for item in graded:
-        value = pass_at_k(len(item.right), sum(item.right), k) if protocol == "strict" else first_k(item.right, k)
-        values.append((item, value))
-    known: list[tuple[Graded, Fraction]] = [(item, value) for item, value in values if value is not None]
+    if protocol == "strict":
+        values = [pass_at_k(len(item.right), sum(item.right), k) for item in graded]
+    else:
+        values = [first_k(item.right, k) for item in graded]
+    return _summary(graded, values)
+
+
+def _summary(graded: Sequence[Graded], values: Sequence[Fraction | None]) -> dict[str, Any]:
+    """Mean with intervals over tasks and over repositories; no mean unless every example has a value."""
+    known = [(item, value) for item, value in zip(graded, values, strict=True) if value is not None]
     over_known = mean([value for _item, value in known])
-    if len(known) < len(values) or over_known is None:
+    if over_known is None or len(known) < len(values):
         entry: dict[str, Any] = {"value": None, "low": None, "high": None}
-        if known and over_known is not None:
+        if over_known is not None:
             entry["where_defined"] = {"value": float(over_known), "examples": len(known)}
         return entry
-    interval = clustered_interval([float(value) for _item, value in known], [item.row.task for item, _value in known])
-    low, high = interval or (None, None)
-    return {"value": float(over_known), "low": low, "high": high}
+    floats = [float(value) for _item, value in known]
+    low, high = clustered_interval(floats, [item.row.task for item, _value in known]) or (None, None)
+    entry = {"value": float(over_known), "low": low, "high": high}
+    over_repositories = clustered_interval(floats, [item.row.github_id for item, _value in known])
+    if over_repositories:
+        entry["over_repositories"] = dict(zip(("low", "high"), over_repositories, strict=True))
+    return entry
+
+
+def _mean_of_all(values: Sequence[Fraction | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    average = mean(known) if len(known) == len(values) else None
+    return None if average is None else float(average)
 
 
 def _shares(samples: Sequence[Sample], protocol: str) -> dict[str, float | None]:

@@ -7,7 +7,7 @@ from math import isclose
 
 import pytest
 
-from benchwright.export.evaluation.metrics import clustered_interval, first_k, mean, pass_at_k
+from benchwright.export.evaluation.metrics import clustered_interval, first_k, mean, pass_at_k, pass_hat_k
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,15 @@ def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_sample():
             for k in range(1, n + 1):
                 draws = list(combinations([True] * c + [False] * (n - c), k))
                 assert pass_at_k(n, c, k) == Fraction(sum(any(draw) for draw in draws), len(draws))
+
+
+def test_pass_hat_k_is_the_share_of_draws_that_hold_nothing_else():
+    for n in range(1, 7):
+        for c in range(n + 1):
+            for k in range(1, n + 1):
+                draws = list(combinations([True] * c + [False] * (n - c), k))
+                assert pass_hat_k(n, c, k) == Fraction(sum(all(draw) for draw in draws), len(draws))
+    assert pass_hat_k(2, 2, 5) is None
 
 
 @pytest.mark.parametrize(("n", "c", "k"), [(5, 6, 1), (5, -1, 1), (5, 1, 0)])
