@@ -95,7 +95,8 @@ def answers_html(judged: Sequence[Annotation]) -> str:
             continue
         lines = difflib.ndiff(plain_text(first.output).splitlines(), plain_text(other.output).splitlines())
         heading = f"{first.annotator} (-) and {other.annotator} (+)"
-        parts.append(f"<p><b>{escape(heading)}</b></p>{preformatted(chr(10).join(lines))}")
+        kept = "\n".join(line for line in lines if not line.startswith("?"))
+        parts.append(f"<p><b>{escape(heading)}</b></p>{preformatted(kept)}")
     return "".join(parts)
 
 

@@ -21,7 +21,7 @@ _WORDS = {"a", "abbr", "b", "br", "code", "del", "em", "i", "kbd", "s", "samp", 
 _KEPT = _BLOCKS | _TABLES | _WORDS | {"pre", "summary", "u", "ul", "var"}
 _VOID = frozenset({"br", "hr"})
 _SILENT = frozenset({"script", "style", "template", "iframe", "object", "noscript", "title", "svg", "math"})
-_CELL = "border:1px solid #bbb;padding:2px 6px;vertical-align:top;text-align:left"
+_CELL = "border:1px solid #bbb;padding:2px 6px;vertical-align:top;text-align:left;white-space:pre-wrap"
 _STYLE = {  # Label Studio's own style sheet takes margins and bullets away
     "table": "border-collapse:collapse;margin:6px 0;font-size:13px",
     "td": _CELL,
