@@ -66,6 +66,7 @@ class DockerSandbox:
         self._ahead = Ahead(ahead, self._create, self._remove)
         self._id = f"{owner()}-{next(NUMBERS)}"
         self._images: dict[str, str] = {}
+        self._importing = threading.Lock()  # its own: a large image takes minutes, and ^C must not wait for it
         self._lock = threading.Lock()
         self._live: set[str] = set()
         self.stopped = False
@@ -135,13 +136,13 @@ class DockerSandbox:
                 host_config=self._host_config(run),
             )
         except ImageNotFound:
-            with self._lock:
+            with self._importing:
                 self._images.pop(run.system.image, None)  # someone removed it: the next attempt makes it again
             raise
         return str(made["Id"])
 
     def _image(self, run: Run) -> str:
-        with self._lock:
+        with self._importing:
             if run.system.image not in self._images:
                 self._images[run.system.image] = ensure_image(self._client, run.system)
             return self._images[run.system.image]
