@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import operator
 import re
 
 from tree_sitter import Node
@@ -12,7 +13,18 @@ from .expansion import Expander, source_of
 __all__ = ["verdict_of"]
 
 
+_NUMBERS = {
+    "-eq": operator.eq,
+    "-ne": operator.ne,
+    "-lt": operator.lt,
+    "-le": operator.le,
+    "-gt": operator.gt,
+    "-ge": operator.ge,
+}
+
+
 def verdict_of(node: Node, words: Expander) -> bool | None:
+    """Whether the test inside brackets holds; None where only running it would tell (``-f file``)."""
     if node.type == "parenthesized_expression":
         return verdict_of(node.named_children[0], words)
     if node.type == "unary_expression":
@@ -29,10 +41,8 @@ def verdict_of(node: Node, words: Expander) -> bool | None:
         return fnmatch.fnmatchcase(left, right) if source_of(node.parent or node).startswith("[[") else left == right
     if sign == "!=":
         return left != right
-    numbers = {"-eq": "==", "-ne": "!=", "-lt": "<", "-le": "<=", "-gt": ">", "-ge": ">="}
-    if sign in numbers and re.fullmatch(r"-?\d+", left) and re.fullmatch(r"-?\d+", right):
-        a, b = int(left), int(right)
-        return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[numbers[sign]]
+    if sign in _NUMBERS and re.fullmatch(r"-?\d+", left) and re.fullmatch(r"-?\d+", right):
+        return bool(_NUMBERS[sign](int(left), int(right)))
     return None
 
 

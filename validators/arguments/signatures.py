@@ -36,7 +36,7 @@ def _find(files: SourceFiles, dotted: str, folder: str, hops: int) -> tuple[str,
         return None
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:
-            return _of_class(node, tree)
+            return _of_class(node, tree, MOST_HOPS)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
             return tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
     for origin in _origins(tree, name, _package(path)):
@@ -46,7 +46,7 @@ def _find(files: SourceFiles, dotted: str, folder: str, hops: int) -> tuple[str,
     return None
 
 
-def _of_class(node: ast.ClassDef, tree: ast.Module) -> tuple[str, ...] | None:
+def _of_class(node: ast.ClassDef, tree: ast.Module, hops: int) -> tuple[str, ...] | None:
     """Of ``__init__``, of a base in the same file, or of a data class's fields."""
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == "__init__":
@@ -54,10 +54,12 @@ def _of_class(node: ast.ClassDef, tree: ast.Module) -> tuple[str, ...] | None:
     if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         fields = (part.target for part in node.body if isinstance(part, ast.AnnAssign))
         return tuple(target.id for target in fields if isinstance(target, ast.Name))
+    if hops == 0:
+        return None
     bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
     for other in tree.body:
         if isinstance(other, ast.ClassDef) and other.name in bases and other is not node:
-            return _of_class(other, tree)
+            return _of_class(other, tree, hops - 1)
     return None
 
 
