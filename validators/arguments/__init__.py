@@ -2,7 +2,7 @@
 
 Comes in: code (an example's output or a model's answer), the arguments by name and, where at hand, the repository's
 files at the pin, the example's own output, and a recorder. Goes out: a :class:`Verdict` whose refusals name the
-argument, the wanted and the found. Nothing is run unless a :class:`Recorder` is handed in.
+argument, the wanted and the found. Nothing is run unless a recorder (``recorder.Recorder``) is handed in.
 
 Open ``check.py`` first, then ``shell.py`` (what bash starts), ``matching.py`` (flags and values) and ``python.py``.
 """
