@@ -85,8 +85,12 @@ def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = 
         if found.rule == "other_language_block" or language not in (LANGUAGES[row.type], "unknown"):
             wanted = "a shell command" if row.type == "Bash Script" else "Python code"
             outcome, detail = "wrong_type", f"asked for {wanted}, the answer reads as {language}"
-        elif refusal := _refusal(row, found.code, files):
-            outcome, detail = "wrong_arguments", refusal
+        else:
+            refusal, doubts = _arguments(row, found.code, files)
+            if refusal:
+                outcome, detail = "wrong_arguments", refusal
+            elif doubts:
+                detail = "; ".join(part for part in (detail, f"the arguments are not certain: {doubts}") if part)
     runs: str | None = found.code if found.code is not None else text
     if published.rule is None and not is_text(runs or ""):
         published = mlbench.Verdict(False, "not_text")
@@ -95,8 +99,8 @@ def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = 
     return Sample(row.key, index, outcome, detail, found.code, found.rule, published, runs, text)
 
 
-def _refusal(row: Row, code: str, files: SourceFiles | None) -> str:
-    """Why the code does not do what the arguments ask; empty where it does."""
+def _arguments(row: Row, code: str, files: SourceFiles | None) -> tuple[str, str]:
+    """Why the code does not do what the arguments ask (empty where it does), and what the check was not sure of."""
     from ...validators.arguments import check_arguments
 
     verdict = check_arguments(
@@ -108,7 +112,7 @@ def _refusal(row: Row, code: str, files: SourceFiles | None) -> str:
         reference=row.output,
         files=files,
     )
-    return "" if verdict.accepted else str(verdict)
+    return "" if verdict.accepted else str(verdict), "; ".join(verdict.notes)
 
 
 def with_outcome(sample: Sample, row: Row, text: str, outcome: Outcome) -> Sample:
