@@ -13,7 +13,7 @@ from ..core.errors import BenchwrightError, InfrastructureError
 from ..core.files import staged_directory
 from .address import Address
 from .gitrun import FETCH_TIMEOUT_S, GitFailedError, run_git
-from .mirrors import remote_mirrors
+from .mirrors import network_places
 
 __all__ = ["LARGE_BLOB", "fetch_commit", "fetch_history", "list_remote"]
 
@@ -21,10 +21,6 @@ LARGE_BLOB = "4m"
 """Files from this size on are left out of a clone; they are data, not something to curate."""
 
 LIST_TIMEOUT_S = 90.0
-
-
-def _places(address: Address, mirrors: Sequence[str]) -> list[str]:
-    return [*remote_mirrors(address, mirrors), *([address.url] if address.scheme != "file" else [])]
 
 
 def fetch_commit(address: Address, commit: str, destination: Path, mirrors: Sequence[str] = ()) -> None:
@@ -36,7 +32,7 @@ def fetch_commit(address: Address, commit: str, destination: Path, mirrors: Sequ
         BenchwrightError: no place has the commit, or none answers; every reason is given.
     """
     reasons: list[BenchwrightError] = []
-    for url in _places(address, mirrors):
+    for url in network_places(address, mirrors):
         try:
             with staged_directory(destination) as staging:
                 _fetch_into(staging, url, commit)
@@ -74,11 +70,34 @@ def _fetch_into(git_dir: Path, url: str, commit: str) -> None:
         # a server that gives named refs only: take these and see whether the pin is among their history
         everything = "+refs/*:refs/source/*"
         run_git(git_dir, [*partial, *fetch, "--", url, everything], protocols=protocols, timeout_s=FETCH_TIMEOUT_S)
-    # what was left out stays left out: without the promise in the configuration git never fetches on its own
-    (git_dir / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n", "utf-8")
+    _forget_promise(git_dir)
     found = run_git(git_dir, ["rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}"]).decode().strip()
     if found != commit:
         raise GitFailedError(f"{commit} is not a commit but names {found}", stderr="not a commit")
+
+
+def _forget_promise(git_dir: Path) -> None:
+    """What was left out stays left out: without the promise in its configuration git never fetches on its own."""
+    (git_dir / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n", "utf-8")
+
+
+def fetch_blobs(places: Sequence[str], blobs: Sequence[str], git_dir: Path) -> bool:
+    """Fetch single blobs into a clone of ours, from the first place that gives them; False where none does."""
+    options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none"]
+    for url in places:
+        try:
+            run_git(
+                git_dir,
+                ["-c", "remote.source.promisor=true", "fetch", *options, "--", url, *blobs],
+                protocols=[urlsplit(url).scheme],
+                timeout_s=FETCH_TIMEOUT_S,
+            )
+        except GitFailedError:
+            continue
+        finally:
+            _forget_promise(git_dir)
+        return True
+    return False
 
 
 def list_remote(address: Address, mirrors: Sequence[str] = ()) -> tuple[str, dict[str, str]]:
@@ -88,7 +107,7 @@ def list_remote(address: Address, mirrors: Sequence[str] = ()) -> tuple[str, dic
         BenchwrightError: none answers.
     """
     failure: BenchwrightError | None = None
-    for url in _places(address, mirrors):
+    for url in network_places(address, mirrors):
         with tempfile.TemporaryDirectory(prefix="benchwright-") as scratch:
             try:
                 raw = run_git(

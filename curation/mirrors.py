@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from ..core.errors import BenchwrightError
 from .address import Address
 
-__all__ = ["local_mirrors", "remote_mirrors"]
+__all__ = ["local_mirrors", "network_places"]
 
 
 def _filled(template: str, address: Address) -> str:
@@ -42,10 +42,15 @@ def local_mirrors(address: Address, mirrors: Sequence[str]) -> Iterator[Path]:
             yield git_dir
 
 
-def remote_mirrors(address: Address, mirrors: Sequence[str]) -> list[str]:
+def _remote_mirrors(address: Address, mirrors: Sequence[str]) -> list[str]:
     """Addresses of mirrors that are reached over a network, in order."""
     filled = [_filled(template, address) for template in mirrors]
     return [url for url in filled if urlsplit(url).scheme in ("http", "https", "ssh")]
+
+
+def network_places(address: Address, mirrors: Sequence[str]) -> list[str]:
+    """Where the repository may be fetched from: mirrors that are reached over a network, then its own address."""
+    return [*_remote_mirrors(address, mirrors), *([address.url] if address.scheme != "file" else [])]
 
 
 def _git_dir(folder: Path) -> Path | None:

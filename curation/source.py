@@ -21,7 +21,7 @@ from ..core.errors import BenchwrightError, InfrastructureError
 from ..core.models import Repository
 from .address import parse_address
 from .gitrun import GitFailedError, git_at, run_git
-from .mirrors import local_mirrors
+from .mirrors import local_mirrors, network_places
 
 __all__ = ["PinnedTree", "Submodule", "open_tree"]
 
@@ -49,9 +49,11 @@ class Submodule:
 class PinnedTree:
     """The tree of one commit in one git directory. A context manager: it holds one ``git cat-file`` process."""
 
-    def __init__(self, git_dir: Path, commit: str) -> None:
+    def __init__(self, git_dir: Path, commit: str, origins: Sequence[str] = ()) -> None:
+        """``origins`` are the addresses that a clone of ours may fetch left-out blobs from; a mirror has none."""
         self.git_dir = git_dir
         self.commit = commit
+        self._origins = tuple(origins)
         self._process: Any = None
 
     def __enter__(self) -> Self:
@@ -196,9 +198,11 @@ class PinnedTree:
     def materialise(self, destination: Path) -> list[str]:
         """Write the tree as plain files below ``destination`` (no ``.git``, no history).
 
-        Executable bits are kept, symbolic links only where they stay inside the tree. Returns the paths that could
-        not be written because their blob is missing.
+        Executable bits are kept, symbolic links only where they stay inside the tree. Large files that were left out
+        of a clone are fetched now. Returns the paths that could not be written because their blob is missing.
         """
+        if self._origins and self.missing():
+            self._complete()
         written: set[str] = set()
         try:
             destination.mkdir(parents=True, exist_ok=True)
@@ -209,6 +213,14 @@ class PinnedTree:
         except OSError as error:
             raise InfrastructureError(f"cannot write the files: {error.strerror}", where=str(destination)) from error
         return [path for path in self.paths() if path not in written]
+
+    def _complete(self) -> None:
+        """Fetch the blobs that were left out; what cannot be had stays missing, which the caller is told."""
+        from .fetch import fetch_blobs
+
+        if fetch_blobs(self._origins, sorted({self._listing[0][path].blob for path in self.missing()}), self.git_dir):
+            self.close()  # a running reader does not see new packs
+            del self._sizes
 
     def _write(self, destination: Path, path: str, data: bytes) -> None:
         target = destination / path
@@ -263,4 +275,4 @@ def open_tree(repository: Repository, clones_dir: Path, mirrors: Sequence[str] =
             if looked_at:
                 error.message += f" (the pin is not in {', '.join(looked_at)} either)"
             raise
-    return PinnedTree(clone, repository.commit)
+    return PinnedTree(clone, repository.commit, network_places(address, mirrors))

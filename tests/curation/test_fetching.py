@@ -47,17 +47,20 @@ def test_a_clone_is_used_again_without_asking_the_server(
     assert len(git_server.requests) == asked > 0
 
 
-def test_large_files_are_left_out_where_the_server_can_filter(
-    make_repository: Make, git_server: Any, tmp_path: Path
-) -> None:
+def test_large_files_are_left_out_until_they_are_needed(make_repository: Make, git_server: Any, tmp_path: Path) -> None:
     folder, commit = make_repository("tool", {"README.md": "one", "weights.bin": bytes(5 * 1024 * 1024)})
     git(folder, "config", "uploadpack.allowFilter", "true")
     with open_tree(pinned(commit), tmp_path / "clones", [git_server.template]) as tree:
         assert tree.read("README.md") == b"one"
         assert tree.read("weights.bin") is None
         assert tree.missing() == ["weights.bin"]
+        git_server.behaviour = "broken"
         assert tree.materialise(tmp_path / "out") == ["weights.bin"]
-    assert (tmp_path / "out/README.md").read_text() == "one"
+        assert (tmp_path / "out/README.md").read_text() == "one"
+        git_server.behaviour = "serve"
+        assert tree.materialise(tmp_path / "out") == []
+        assert tree.missing() == []
+    assert (tmp_path / "out/weights.bin").stat().st_size == 5 * 1024 * 1024
 
 
 def test_without_partial_clones_everything_comes(make_repository: Make, git_server: Any, tmp_path: Path) -> None:
