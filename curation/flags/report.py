@@ -86,7 +86,10 @@ class FlagReport:
     """True where the program keeps options it does not know (``parse_known_args``) instead of refusing them."""
     subcommands: Mapping[str, FlagReport] = field(default_factory=dict)
     read_paths: frozenset[str] = frozenset()
-    """Files whose content decided this report; with their blob ids they are its cache key."""
+    """Files that this report rests on; while they and the list of paths are unchanged, so is it.
+
+    What was learned about a shared module rests on all that was looked at for it, so there may be more than needed.
+    """
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
