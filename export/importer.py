@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..core.errors import BenchwrightError
+from ..core.files import canonical_json
 from ..core.models import EntryPoint, Example, Repository, RepositoryRef, Source, Task
 from ..core.tasks import TaskFolder, load_tasks, write_task
 from ..core.workspace import Workspace
@@ -204,7 +205,7 @@ def _published(example: Example) -> tuple[object, ...]:
         example.prefix_code,
         example.type,
         example.repo_id if example.repo_id is not None else example.id,
-        text if text is not None else example.arguments,
+        canonical_json(example.arguments) if text is None else text,
     )
 
 
