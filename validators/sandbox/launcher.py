@@ -16,9 +16,10 @@ dumpable (no ptrace, no /proc/1/fd), and its descriptors are closed in the scrip
 
 from __future__ import annotations
 
+import _ctypes  # as below: the Python module around it costs another 4 ms
 import _signal as signal  # type: ignore[import-not-found]  # the C module: `signal` costs 4 ms of enum at each start
-import ctypes
 import os
+import resource
 import sys
 import time
 
@@ -28,13 +29,30 @@ EVENT_FORKS, EVENT_EXEC, EVENT_STOP = (1, 2, 3), 4, 128
 WALL = 0x40000000  # __WALL: threads and processes alike
 STOPPING = (19, 20, 21, 22)  # SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
-RLIMIT_CORE = 4
 GRACE_S = 0.4  # for what the script left behind to end by itself, as `tee` does behind a process substitution
 TICK_S = 0.05  # between looks at the disk's filling, while nothing happens
 
-libc = ctypes.CDLL(None, use_errno=True)
-libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
-libc.ptrace.restype = ctypes.c_long
+
+class Word(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    """A C long: wide enough for every argument here, addresses included."""
+
+    _type_ = "l"
+
+
+class Function(_ctypes.CFuncPtr):
+    """A function of the C library that takes and gives longs."""
+
+    _flags_ = _ctypes.FUNCFLAG_CDECL
+    _restype_ = Word
+
+
+def function(name: str, arguments: int) -> Function:
+    found = Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), name))  # type: ignore[arg-type]
+    found.argtypes = (Word,) * arguments
+    return found
+
+
+ptrace, prctl = function("ptrace", 4), function("prctl", 5)
 
 
 def tell(key: str, value: object = "") -> None:
@@ -109,24 +127,24 @@ class Watch:
         elif event == EVENT_EXEC:
             self.replaced(pid)
         elif event == EVENT_STOP and number in STOPPING:
-            libc.ptrace(PTRACE_LISTEN, pid, None, None)
+            ptrace(PTRACE_LISTEN, pid, 0, 0)
             return
         elif event == EVENT_STOP and pid not in self.alive:
             self.held.add(pid)
             return
-        libc.ptrace(PTRACE_CONT, pid, None, 0 if event else number)
+        ptrace(PTRACE_CONT, pid, 0, 0 if event else number)
 
     def message(self, pid: int) -> int:
-        value = ctypes.c_ulong(0)
-        libc.ptrace(PTRACE_GETEVENTMSG, pid, None, ctypes.addressof(value))
-        return value.value
+        value = Word(0)
+        ptrace(PTRACE_GETEVENTMSG, pid, 0, _ctypes.addressof(value))
+        return int(value.value)
 
     def adopt(self, child: int, parent: Process | None) -> None:
         below = parent is not None and (parent.below or parent.program is not None)
         self.alive.setdefault(child, Process(below))
         if child in self.held:
             self.held.discard(child)
-            libc.ptrace(PTRACE_CONT, child, None, 0)
+            ptrace(PTRACE_CONT, child, 0, 0)
 
     def replaced(self, pid: int) -> None:
         """``pid`` runs another program now (a thread that does so takes the whole process's number)."""
@@ -219,8 +237,8 @@ def start(command: list[str], folder: str, variables: dict[str, str], go: int) -
     os.closerange(3, 4096)
     os.setsid()
     os.umask(0o022)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    libc.setrlimit(RLIMIT_CORE, (ctypes.c_ulong * 2)(0, 0))
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGPIPE, 25):  # Python ignores SIGPIPE and SIGXFSZ; a script expects the usual
         signal.signal(number, signal.SIG_DFL)
@@ -289,8 +307,8 @@ def launch(
         except OSError as error:
             os.write(1, f"{program}: {error.strerror}\n".encode())
         os._exit(127)
-    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    if libc.ptrace(PTRACE_SEIZE, main, None, OPTIONS) != 0:
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if ptrace(PTRACE_SEIZE, main, 0, OPTIONS) != 0:
         os.kill(main, signal.SIGKILL)
         tell("broken", "the script's processes cannot be watched here: ptrace is refused")
         return
