@@ -99,7 +99,7 @@ def verdict(
 
 
 def _run_of(row: Row, code: str, limits: Limits, variables: dict[str, str], tree: Path) -> Run:
-    from ..validators.execution import INTERPRETERS, Job
+    from ..validators.execution import Job
 
     job = Job(key="", code=code, type=row.type, prefix_code=row.prefix_code)
     here = System(
@@ -112,7 +112,7 @@ def _run_of(row: Row, code: str, limits: Limits, variables: dict[str, str], tree
         image="",
         variables=variables,
     )
-    return Run(here, job.script, INTERPRETERS[row.type], limits, folder=row.path, tree=tree)
+    return Run(here, *job.prepared, limits, folder=row.path, tree=tree)
 
 
 def _execute(run: Run) -> Observation:

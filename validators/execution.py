@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,6 +21,7 @@ from ..core.progress import Reporter
 from .engine import spread
 from .environments import open_system
 from .outcomes import POLICY, infrastructure, judge
+from .preparation import with_prefix
 from .recipes import STANDARD
 from .sandbox import Run, Sandbox, System, open_sandbox
 from .sandbox.contract import Interpreter
@@ -29,7 +31,6 @@ __all__ = ["Job", "Runner", "run_file"]
 
 ATTEMPTS = 3
 """Runs of one job where the infrastructure fails; the script itself is never given a second chance."""
-INTERPRETERS: Mapping[TaskType, Interpreter] = {"Bash Script": "bash", "Python Code": "python3"}
 SUFFIXES: Mapping[str, Interpreter] = {".sh": "bash", ".py": "python3"}
 
 
@@ -44,7 +45,7 @@ class Job:
     path: str = "./"
     """Folder it runs in, relative to the repository."""
     prefix_code: str = ""
-    """Put in front of the code, on lines of its own."""
+    """Shell commands that run first, in the same shell."""
     repository: Repository | None = None
     environment: str = STANDARD
     limits: Limits = field(default_factory=Limits)
@@ -52,10 +53,11 @@ class Job:
     variables: Mapping[str, str] = field(default_factory=dict)
     success: Success = field(default_factory=Success)
 
-    @property
-    def script(self) -> bytes:
-        code = f"{self.prefix_code.rstrip()}\n{self.code}" if self.prefix_code.strip() else self.code
-        return code.encode("utf-8", "surrogateescape")
+    @cached_property
+    def prepared(self) -> tuple[bytes, Interpreter]:
+        """The whole script with its prefix code, and what runs it."""
+        script, interpreter = with_prefix(self.prefix_code, self.code, self.type)
+        return script.encode("utf-8", "surrogateescape"), interpreter
 
 
 class Runner:
@@ -112,8 +114,8 @@ class Runner:
         try:
             run = Run(
                 system=self._system(job.environment),
-                script=job.script,
-                interpreter=INTERPRETERS[job.type],
+                script=job.prepared[0],
+                interpreter=job.prepared[1],
                 limits=_limits(job),
                 folder=job.path,
                 tree=self._tree(job.repository),
