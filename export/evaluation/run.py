@@ -62,7 +62,8 @@ def evaluate(
     if options.protocol not in PROTOCOLS:
         raise BenchwrightError(f"there is no protocol {options.protocol!r}", remedy=f"use {' or '.join(PROTOCOLS)}")
     every = list(dataset.rows(dataset.main_split()))
-    predictions = read_predictions(predictions_path, [row.key for row in every], options.samples)
+    declared = options.samples if options.samples is not None else _declared(predictions_path, reporter)
+    predictions = read_predictions(predictions_path, [row.key for row in every], declared)
     rows = every if options.limit is None else every[: options.limit]
     names = repository_names(dataset, rows)
     settings = settings_of(dataset, rows, names) if options.execute or options.mirrors else {}
@@ -93,6 +94,18 @@ def evaluate(
     ungraded = sum(sample.ungraded for some in samples.values() for sample in some)
     ungraded += sum(g.passes["strict"] is None for g in (gold or {}).values())
     return Evaluation(folder, report, ungraded)
+
+
+def _declared(predictions: Path, reporter: Reporter) -> int | None:
+    """The number of samples that ``predict`` wrote down beside the file; None where there is no such record."""
+    from .predict.meta import declared_by
+
+    record = declared_by(predictions)
+    if record is None:
+        return None
+    if not record.unchanged:
+        reporter.warn(f"{predictions} was changed since predict wrote it; it was to have {record.samples} samples each")
+    return record.samples
 
 
 def _examined(

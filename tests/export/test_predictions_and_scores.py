@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -277,6 +278,19 @@ def test_evaluating_without_execution_writes_results_and_shares(make_row, write_
     assert strict["examples"] == {"release": 4, "gold_passes_here": None, "graded": 4}
     assert strict["shares"] == pytest.approx({"given": 5 / 8, "code": 4 / 8, "type": 3 / 8, "arguments": 2 / 8})
     assert [(item["id"], item["sample"]) for item in report["differences"]] == [(2, 0), (4, 0)]
+
+
+def test_the_number_that_predict_asked_for_is_the_declared_one(make_row, write_rows, write_predictions, tmp_path):
+    rows, predictions = write_rows([make_row(1)]), write_predictions(line(1, "python train.py --lr 0.5 --epochs 3"))
+    digest = hashlib.sha256(predictions.read_bytes()).hexdigest()
+    record = {"schema_version": 1, "samples": 5, "complete": False, "predictions_sha256": digest}
+    predictions.with_name(f"{predictions.name}.meta.json").write_text(json.dumps(record))
+    run("evaluate", rows, predictions, "--no-execute", "-o", tmp_path / "run")
+    lines = [json.loads(text) for text in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+    assert [found["outcome"] for found in lines] == ["not_executed", *["missing"] * 4]
+    predictions.write_text(predictions.read_text() + "\n")
+    done = run("evaluate", rows, predictions, "--no-execute", "-o", tmp_path / "run")
+    assert "was changed since predict wrote it" in done.stderr
 
 
 def test_limit_takes_the_first_examples_and_keeps_the_size_of_the_release(
