@@ -162,3 +162,19 @@ def test_swapped_positions_are_refused_by_the_examples_keywords() -> None:
 
     assert judge("from nets import fetch\nfetch('blip', 'vqa')")
     assert not judge("from nets import fetch\nfetch('vqa', 'blip')")
+
+
+@pytest.mark.parametrize(
+    ("given", "accepted"),
+    [
+        ("print([m.update(v) for v in [1.0, 5.0]])", True),
+        ("values = [1, 5]\nout = {v: m.update(v) for v in values}", True),
+        ("total = sum(m.update(v) for v in (1.0, 5.0))", True),
+        ("print([m.update(v) for v in [1.0, 6.0]])", False),
+        ("print([m.update(2) for v in [1.0, 5.0]])", False),
+        ("[0 for v in [1.0, 5.0]]\nm.update(v)", False),
+    ],
+)
+def test_values_reach_calls_through_comprehensions_and_end_with_them(given: str, accepted: bool) -> None:
+    code = f"from meter import Meter\nm = Meter()\n{given}\n"
+    assert check_arguments(code, "Python Code", {"values": [1.0, 5.0]}).accepted is accepted

@@ -219,8 +219,13 @@ class _Reader(Folding):
 
     def expression(self, node: ast.expr) -> None:
         """Note every call inside, with what reaches it."""
+        loops = [part for part in ast.walk(node) if isinstance(part, ast.comprehension)]
+        outside = dict(self.values) if loops else self.values
+        for loop in loops:
+            self._bind_each(loop.target, loop.iter)
         for call in _calls(node):
             self._call(call)
+        self.values = outside  # a comprehension's variables end with it
         for name in _names(node):
             self._enter(name)
         if isinstance(node, ast.Name):
