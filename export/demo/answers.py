@@ -45,4 +45,7 @@ def _misspelt(row: Row) -> str:
 
 
 def _endless(row: Row) -> str:
-    return _block(row, "while True:\n    pass" if row.type == "Python Code" else "python -c 'while True: pass'  # .py ")
+    """Does what was asked, and then never ends: a timeout is not a pass."""
+    return _block(
+        row, f"{row.output}\nwhile True:\n    pass" if row.type == "Python Code" else f"{row.output}\nsleep 600"
+    )
