@@ -60,9 +60,10 @@ def test_a_daemon_is_noted_and_ended(runner: Runner, tmp_path: Path) -> None:
     assert beat.read_text() == last
 
 
-def test_prefix_code_comes_first_and_python_code_is_run_by_python(runner: Runner) -> None:
-    outcome = runner.execute(Job("it", "print(base + 1)", "Python Code", prefix_code="base = 41\n"))
-    assert outcome.output.head == "42\n"
+def test_prefix_code_is_shell_and_comes_first_before_a_snippet_too(runner: Runner) -> None:
+    code = "import os\nprint(int(os.environ['BASE']) + 1)"
+    outcome = runner.execute(Job("it", code, "Python Code", prefix_code="export BASE=41\n"))
+    assert (outcome.passed, outcome.output.head) == (True, "42\n")
 
 
 def test_many_jobs_come_back_each_with_its_outcome() -> None:
