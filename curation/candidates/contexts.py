@@ -78,4 +78,4 @@ class ContextReader:
         return frozenset(found)
 
 
-_QUOTED = re.compile(rb"(?<=['\"])[^'\"\n]{1,100}(?=['\"])")
+_QUOTED = re.compile(rb"['\"]([^'\"\n]{1,100})(?=['\"])")

@@ -34,8 +34,8 @@ QUERY = """
 """
 
 
-_DEFINED = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
-_REGISTERED = re.compile(rb"^[ \t]*@[\w.]+\([^)\n'\"]*['\"]([^'\"\n]{3,100})['\"]", re.MULTILINE)
+_DEFINED = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
+_REGISTERED = re.compile(rb"\n[ \t]*@[\w.]+\([^)\n'\"]*['\"]([^'\"\n]{3,100})['\"]")
 
 
 @dataclass(frozen=True)
@@ -286,11 +286,11 @@ class Index:
         inside: dict[str, set[str]] = {}
         registered: dict[str, list[tuple[str, int]]] = {}
         for path in self.paths:
-            source = self.source(path)
+            source = b"\n" + self.source(path)  # a pattern that begins with one byte is searched for quickly
             for indent, name in _DEFINED.findall(source):
                 (inside if indent else top).setdefault(name.decode(), set()).add(path)
             for match in _REGISTERED.finditer(source):
-                line = source.count(b"\n", 0, match.start()) + 1
+                line = source.count(b"\n", 0, match.start() + 1)
                 registered.setdefault(match.group(1).decode("utf-8", "replace"), []).append((path, line))
         return top, inside, registered
 

@@ -16,8 +16,9 @@ from tree_sitter import Node
 from ...core.models import Argument
 from ..flags import FlagReport, flags_of
 from ..flags.interpreter import Interpreter, Stop
+from ..flags.reading import reading_of
 from ..flags.scopes import Lazy, Scope
-from ..flags.syntax import children, parse_python, string_value, text_of, walk
+from ..flags.syntax import calls, children, parse_python, string_value, text_of, walk
 from ..flags.values import Class, External, Function, Value
 from .index import Definition, Index, Wanted
 
@@ -74,7 +75,7 @@ def script_lines(index: Index, path: str) -> list[Wanted]:
 
 def main_path(index: Index, path: str) -> list[Wanted]:
     """Where a Python program begins, and the definitions it uses."""
-    reading = Interpreter(index.files, path)
+    reading = reading_of(index.files, path)
     try:
         scope = reading.module(path)
     except (Stop, RecursionError):
@@ -162,10 +163,6 @@ def main_nodes(root: Node, scope: Scope) -> list[Node]:
     return starts
 
 
-def calls(node: Node) -> Iterator[Node]:
-    return (inner for inner in walk(node) if inner.type == "call")
-
-
 def main_stretches(index: Index, path: str, starts: Sequence[Node]) -> Iterator[Wanted]:
     for node in starts:
         start, end = node.start_point[0] + 1, node.end_point[0] + 1
@@ -240,7 +237,8 @@ def value_lines(index: Index, paths: Iterable[str], arguments: Sequence[Argument
             key = (path, name, value)
             if key not in index.hits:
                 source = index.source(path)
-                found = islice(telling(name, value).finditer(source), 4)
+                may_tell = f".{name}".encode() in source or value.encode("utf-8", "replace") in source
+                found = islice(telling(name, value).finditer(source), 4) if may_tell else ()
                 index.hits[key] = tuple(source.count(b"\n", 0, match.start()) + 1 for match in found)
             for line in index.hits[key]:
                 yield Wanted(path, max(1, line - 2), line + 2, line + 2, f"values of {name}", 60)

@@ -122,7 +122,10 @@ def closure(reading: Interpreter, path: str) -> Iterator[str]:
         current = pending.pop()
         yield current
         source = reading.source(current)
-        for imported in [] if source is None else imports(reading, current, source):
+        key = reading.library.key(current, reading.entry)
+        if key not in reading.library.imports:
+            reading.library.imports[key] = [] if source is None else imports(reading, current, source)
+        for imported in reading.library.imports[key]:
             if imported not in seen:
                 seen.add(imported)
                 pending.append(imported)

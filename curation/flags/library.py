@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from .modules import Layout, is_below
 from .report import FlagReport, SourceFiles
 from .scopes import Scope
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
 
 __all__ = ["Library", "library_of"]
 
@@ -26,9 +30,13 @@ class Library:
     layout: Layout
     sources: dict[str, bytes | None] = field(default_factory=dict)
     reports: dict[str, FlagReport] = field(default_factory=dict)
+    readings: dict[str, Interpreter] = field(default_factory=dict)
+    """The readings that the reports come from, where the program could be read to its end."""
     scopes: dict[Key, tuple[Scope, frozenset[str]]] = field(default_factory=dict)
     reaching: dict[tuple[Key, int], tuple[bool, frozenset[str]]] = field(default_factory=dict)
     """Whether a parser can be reached through the function or class at a place."""
+    imports: dict[Key, list[str]] = field(default_factory=dict)
+    """The files that a module's import statements load."""
 
     def source(self, files: SourceFiles, path: str) -> bytes | None:
         """The bytes of ``path``, read once."""

@@ -20,7 +20,7 @@ from .report import FlagReport, SourceFiles
 from .syntax import parse_python
 from .typer_reader import read_typer
 
-__all__ = ["flags_of"]
+__all__ = ["flags_of", "reading_of"]
 
 Reader = Callable[[Interpreter, str, Node], FlagReport]
 
@@ -50,6 +50,13 @@ def flags_of(files: SourceFiles, path: str) -> FlagReport:
     return reports[path]
 
 
+def reading_of(files: SourceFiles, path: str) -> Interpreter:
+    """The reading that :func:`flags_of` made of a Python program, or else one that has not begun."""
+    reading = library_of(files).readings.get(path) or Interpreter(files, path)
+    reading.steps = 0
+    return reading
+
+
 def report_of(files: SourceFiles, path: str) -> FlagReport:
     """The same, read anew."""
     reading = Interpreter(files, path)
@@ -74,6 +81,7 @@ def report_of(files: SourceFiles, path: str) -> FlagReport:
 def read(reading: Interpreter, path: str, source: bytes) -> FlagReport:
     """The first reader that finds something; argparse's comes first, and once more as a last resort."""
     scope = reading.module(path)
+    reading.library.readings[path] = reading
     if chosen(reading.parsers):
         return summary(reading)
     root = parse_python(source).root_node

@@ -15,13 +15,13 @@ from .values import Class, External, Function, Group, Module, Value
 __all__ = ["Relevance", "mentions_parser"]
 
 _MADE = re.compile(rb"ArgumentParser|ArgParser|parse_args|parse_known_args|OptionParser|DEFINE_[a-z_]+\(|\bgetopt\.")
-_RECEIVERS = re.compile(rb"([A-Za-z_][\w.]*)\.(?:add_argument|add_option|add_subparsers|add_parser)\b")
-_CALLEES = re.compile(rb"([A-Za-z_][\w.]*)\s*\(")
+_RECEIVERS = re.compile(rb"(?<!\w)([A-Za-z_][\w.]*)\.(?:add_argument|add_option|add_subparsers|add_parser)\b")
+_CALLEES = re.compile(rb"(?<!\w)([A-Za-z_][\w.]*+)\s*\(")
 
 
 def mentions_parser(source: bytes) -> bool:
     """Whether argparse's words occur in ``source``."""
-    return _MADE.search(source) is not None or _RECEIVERS.search(source) is not None
+    return _MADE.search(source) is not None or (b".add_" in source and _RECEIVERS.search(source) is not None)
 
 
 @lru_cache(maxsize=8192)
@@ -33,7 +33,7 @@ def _says(text: bytes) -> tuple[bool, tuple[str, ...]]:
     if _MADE.search(text) is not None:
         return True, ()
     parameters = text.partition(b":\n")[0]
-    for receiver in _RECEIVERS.findall(text):
+    for receiver in _RECEIVERS.findall(text) if b".add_" in text else ():
         if not re.search(rb"\b" + re.escape(receiver.partition(b".")[0]) + rb"\b", parameters) or b"self." in receiver:
             return True, ()
     names = dict.fromkeys(match.decode("ascii", "replace") for match in _CALLEES.findall(text))

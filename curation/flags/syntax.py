@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import tree_sitter_python
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
 
-__all__ = ["call_arguments", "children", "parse_python", "string_value", "text_of", "walk"]
+__all__ = ["call_arguments", "calls", "children", "parse_python", "string_value", "text_of", "walk"]
 
 _PYTHON = Language(tree_sitter_python.language())
 
@@ -36,6 +36,17 @@ def walk(node: Node) -> Iterator[Node]:
         current = stack.pop()
         yield current
         stack.extend(reversed(current.named_children))
+
+
+@lru_cache(maxsize=1)
+def _calls_query() -> Query:
+    return Query(_PYTHON, "(call) @call")
+
+
+def calls(node: Node) -> list[Node]:
+    """The calls in ``node``, itself included, in source order: outer ones before those inside them."""
+    found = QueryCursor(_calls_query()).captures(node).get("call", [])
+    return sorted(found, key=lambda call: (call.start_byte, -call.end_byte))
 
 
 def call_arguments(call: Node) -> tuple[list[Node], dict[str, Node], list[Node]]:
