@@ -54,7 +54,7 @@ class BubblewrapSandbox:
     capabilities = Capabilities()
 
     def __init__(self, workers: int = 1) -> None:
-        missing = [name for name in ("bwrap", "setpriv") if shutil.which(name) is None]
+        missing = [name for name in ("bwrap", "setpriv", "unshare") if shutil.which(name) is None]
         if missing:
             raise PrerequisiteError(
                 f"{' and '.join(missing)} are not installed", remedy="apt-get install bubblewrap util-linux"
@@ -166,15 +166,18 @@ class _Starter:
 
 
 def _probe() -> None:
-    """Raise where this kernel gives nobody no namespaces (some distributions keep them for named programs)."""
-    command = [*DROP, "bwrap", *NAMESPACES, "--ro-bind", "/", "/", "true"]
-    answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/")
-    if answer.returncode:
-        raise PrerequisiteError(
-            f"bubblewrap does not work here: {answer.stderr.strip() or answer.returncode}",
-            remedy="permit unprivileged user namespaces (sysctl user.max_user_namespaces, a profile for AppArmor), "
-            "or use --sandbox docker",
-        )
+    """Raise where root may not mount (in a container without the right) or nobody gets no namespaces."""
+    namespaces = [*DROP, "bwrap", *NAMESPACES, "--ro-bind", "/", "/", "true"]
+    for command, remedy in (
+        (["unshare", "--mount", "true"], "start the container with the right to mount (SYS_ADMIN)"),
+        (namespaces, "permit unprivileged user namespaces (sysctl user.max_user_namespaces, a profile for AppArmor)"),
+    ):
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/")
+        if answer.returncode:
+            raise PrerequisiteError(
+                f"bubblewrap does not work here: {answer.stderr.strip() or answer.returncode}",
+                remedy=f"{remedy}, or use --sandbox docker",
+            )
 
 
 def _prepare(run: Run, stage: Stage) -> list[str]:
