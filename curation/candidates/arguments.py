@@ -58,8 +58,7 @@ def bound_arguments(report: FlagReport, args: Sequence[str]) -> tuple[tuple[Argu
     """
     binding = bind(report, args)
     arguments = [
-        # checked already, and there are tens of thousands: no need to check them again
-        Argument.model_construct(**{**argument.__dict__, "value": _plain(binding.values[argument.name])})
+        argument.model_copy(update={"value": _plain(binding.values[argument.name])})
         if argument.name in binding.values
         else argument
         for argument in report.arguments

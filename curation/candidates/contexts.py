@@ -67,7 +67,7 @@ class ContextReader:
         if value is None or (isinstance(value, str) and value.encode("utf-8", "replace") in self._literals):
             return argument
         unknown = "\0" if isinstance(value, str) and value else 0
-        return Argument.model_construct(**{**argument.__dict__, "value": unknown})
+        return argument.model_copy(update={"value": unknown})
 
     @cached_property
     def _literals(self) -> frozenset[bytes]:

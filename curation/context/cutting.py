@@ -68,9 +68,11 @@ def joined(taken: list[tuple[Wanted, int]], lines_of: dict[str, list[str]]) -> l
 def uncovered(stretch: Wanted, covered: set[int], length: int) -> list[Wanted]:
     """The parts of a stretch that no piece holds yet, without blank and one-line remainders."""
     parts: list[Wanted] = []
-    start = stretch.start_line
-    for line in range(stretch.start_line, min(stretch.end_line, length) + 2):
-        if line not in covered and line <= min(stretch.end_line, length):
+    start, last = stretch.start_line, min(stretch.end_line, length)
+    if start <= last and covered.isdisjoint(range(start, last + 1)):
+        return [replace(stretch, header_line=max(start, min(stretch.header_line, last)), end_line=last)]
+    for line in range(start, last + 2):
+        if line not in covered and line <= last:
             continue
         if line - start >= 2 or (start == stretch.start_line and line > start):
             header = max(start, min(stretch.header_line, line - 1))

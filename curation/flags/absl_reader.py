@@ -46,7 +46,7 @@ def read_absl(reading: Interpreter, path: str) -> FlagReport:
     reading.module(path)
     for module in closure(reading, path):
         source = reading.source(module)
-        if module != path and source is not None and DEFINES.search(source):
+        if module != path and source is not None and b"DEFINE_" in source and DEFINES.search(source):
             reading.module(module)
     flags: dict[str, Flag] = {}
     unresolved: list[str] = []

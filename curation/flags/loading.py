@@ -68,8 +68,12 @@ class Loader(DataclassParser):
             # Half-read, as in a circle of imports: what is made of it now is not to be shared.
             self._circular = self._circular or path != self.entry or len(self._loading) > 1
             return self._loading[path]
+        known = self._modules.get(path)
+        if known is not None:
+            self._reads[-1] |= known[1]
+            return known[0]
         key = self.library.key(path, self.entry)
-        known = self._modules.get(path) or self.library.scopes.get(key)
+        known = self.library.scopes.get(key)
         if known is None:
             before = len(self.parsers) + len(self.definitions)
             with self.recorded() as reads:

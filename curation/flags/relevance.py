@@ -15,13 +15,19 @@ from .values import Class, External, Function, Group, Module, Value
 __all__ = ["Relevance", "mentions_parser"]
 
 _MADE = re.compile(rb"ArgumentParser|ArgParser|parse_args|parse_known_args|OptionParser|DEFINE_[a-z_]+\(|\bgetopt\.")
+_MADE_WORDS = (b"Parser", b"parse_", b"DEFINE_", b"getopt")
+"""One of them is in all that ``_MADE`` finds, and looking for them is much quicker."""
 _RECEIVERS = re.compile(rb"(?<!\w)([A-Za-z_][\w.]*)\.(?:add_argument|add_option|add_subparsers|add_parser)\b")
 _CALLEES = re.compile(rb"(?<!\w)([A-Za-z_][\w.]*+)\s*\(")
 
 
 def mentions_parser(source: bytes) -> bool:
     """Whether argparse's words occur in ``source``."""
-    return _MADE.search(source) is not None or (b".add_" in source and _RECEIVERS.search(source) is not None)
+    return _makes_parser(source) or (b".add_" in source and _RECEIVERS.search(source) is not None)
+
+
+def _makes_parser(source: bytes) -> bool:
+    return any(word in source for word in _MADE_WORDS) and _MADE.search(source) is not None
 
 
 @lru_cache(maxsize=8192)
@@ -30,7 +36,7 @@ def _says(text: bytes) -> tuple[bool, tuple[str, ...]]:
 
     Filling a parser that it is handed does not count: then the call that hands it over is followed anyway.
     """
-    if _MADE.search(text) is not None:
+    if _makes_parser(text):
         return True, ()
     parameters = text.partition(b":\n")[0]
     for receiver in _RECEIVERS.findall(text) if b".add_" in text else ():
