@@ -1,4 +1,4 @@
-"""An index of what Python files define and use: definitions with signature, docstring and references.
+"""An index of what Python files define: functions and classes with their lines, signature and docstring.
 
 It is made by one tree-sitter query a file, depends on the file's bytes alone, and can be kept under the blob's id.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -16,21 +15,19 @@ import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from ..flags import SourceFiles
+from ..flags.scopes import Scope
 from ..flags.syntax import parse_python
+from ..flags.values import Class, Function
 
 __all__ = ["LAYOUT", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
 
-LAYOUT = 1
+LAYOUT = 2
 """Goes up when what is kept under a blob's id changes its form."""
 
 _PYTHON = Language(tree_sitter_python.language())
 QUERY = """
 (function_definition name: (identifier) @name) @function
 (class_definition name: (identifier) @name) @class
-(call function: (identifier) @reference)
-(call function: (attribute attribute: (identifier) @reference))
-(import_from_statement) @import
-(import_statement) @import
 """
 
 
@@ -69,8 +66,6 @@ class Definition:
     header_line: int
     """Last line of the signature and docstring."""
     end_line: int
-    references: tuple[str, ...]
-    """Names called inside, each once, in order; those of inner definitions belong to the inner ones."""
 
     @property
     def qualified(self) -> str:
@@ -79,31 +74,20 @@ class Definition:
 
 @dataclass(frozen=True)
 class FileIndex:
-    """What one file defines, what its top level calls, and its import statements' text."""
+    """What one file defines, in the order of its lines."""
 
     definitions: tuple[Definition, ...]
-    references: tuple[str, ...]
-    imports: tuple[str, ...]
 
     def to_bytes(self) -> bytes:
         """As JSON, to be kept under the blob's id."""
-        rows = [
-            [d.name, d.kind, d.parent, d.start_line, d.header_line, d.end_line, list(d.references)]
-            for d in self.definitions
-        ]
-        return json.dumps([LAYOUT, rows, list(self.references), list(self.imports)], ensure_ascii=False).encode()
+        rows = [[d.name, d.kind, d.parent, d.start_line, d.header_line, d.end_line] for d in self.definitions]
+        return json.dumps([LAYOUT, rows], ensure_ascii=False).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FileIndex | None:
         """What :meth:`to_bytes` wrote; None where another layout wrote it."""
-        layout, rows, references, imports = json.loads(data)
-        if layout != LAYOUT:
-            return None
-        definitions = tuple(
-            Definition(name, kind, parent, start, header, end, tuple(calls))
-            for name, kind, parent, start, header, end, calls in rows
-        )
-        return cls(definitions, tuple(references), tuple(imports))
+        layout, rows, *_ = json.loads(data)
+        return cls(tuple(Definition(*row) for row in rows)) if layout == LAYOUT else None
 
 
 def index_source(source: bytes) -> FileIndex:
@@ -117,12 +101,7 @@ def index_tree(root: Node) -> FileIndex:
     nodes = [(node, "function") for node in captured.get("function", ())]
     nodes += [(node, "class") for node in captured.get("class", ())]
     spans = sorted((node.start_byte, node.end_byte, node, kind) for node, kind in nodes)
-    starts = [span[0] for span in spans]
     parents = list(_parents(spans))
-    calls: list[dict[str, None]] = [{} for _ in range(len(spans) + 1)]
-    for node in captured.get("reference", ()):
-        owner = _owner(starts, spans, parents, node.start_byte)
-        calls[owner][(node.text or b"").decode("utf-8", "replace")] = None
     names: list[str] = []
     definitions: list[Definition] = []
     for number, (_, _, node, kind) in enumerate(spans):
@@ -140,11 +119,9 @@ def index_tree(root: Node) -> FileIndex:
                 first.start_point[0] + 1,
                 _header_line(node),
                 node.end_point[0] + 1,
-                tuple(calls[number]),
             )
         )
-    imports = tuple((node.text or b"").decode("utf-8", "replace") for node in captured.get("import", ()))
-    return FileIndex(tuple(definitions), tuple(calls[-1]), imports)
+    return FileIndex(tuple(definitions))
 
 
 Span = tuple[int, int, Node, str]
@@ -158,14 +135,6 @@ def _parents(spans: list[Span]) -> Iterator[int]:
             stack.pop()
         yield stack[-1] if stack else -1
         stack.append(number)
-
-
-def _owner(starts: list[int], spans: list[Span], parents: list[int], position: int) -> int:
-    """The innermost definition around a byte; -1 where there is none."""
-    number = bisect_right(starts, position) - 1
-    while number >= 0 and spans[number][1] <= position:
-        number = parents[number]
-    return number
 
 
 def _header_line(node: Node) -> int:
@@ -198,6 +167,8 @@ class Index:
         """Where the statements of a file end that begin at some lines: ``wanted.py`` keeps it here, too."""
         self.hits: dict[tuple[str, str, str], tuple[int, ...]] = {}
         """Lines of a file that tell a name's value apart: likewise."""
+        self.referenced: dict[tuple[str, Scope, int], list[Function | Class]] = {}
+        """What the calls in a definition lead to, for programs in a folder: likewise."""
         self._lines: dict[str, list[str]] = {}
         self._blob_of = blob_of or {}
         self._cache = cache

@@ -178,11 +178,15 @@ def main_stretches(index: Index, path: str, starts: Sequence[Node]) -> Iterator[
 def used(index: Index, reading: Interpreter, starts: Sequence[tuple[Node, Scope]], path: str) -> Iterator[Wanted]:
     """The functions and classes of the repository that are called, and what those call, nearest first."""
     level, seen, count = list(starts), set[tuple[str, int]](), 0
+    folder = posixpath.dirname(reading.entry)  # programs of one folder mean the same files by their imports
     for worth in (50.0, 20.0):
         following: list[tuple[Node, Scope]] = []
         counted: dict[tuple[str, int], tuple[Function | Class, int]] = {}
         for node, scope in level:
-            for value in referenced(reading, node, scope):
+            place = (folder, scope, node.start_byte)
+            if place not in index.referenced:
+                index.referenced[place] = list(referenced(reading, node, scope))
+            for value in index.referenced[place]:
                 key = (value.scope.path, value.node.start_byte)
                 counted[key] = (value, counted.get(key, (value, 0))[1] + 1)
         for key, (value, times) in counted.items():

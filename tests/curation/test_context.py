@@ -135,18 +135,16 @@ def test_broken_files_are_indexed_as_far_as_they_go(source: str) -> None:
     assert context_for(Files({"a.py": source}), script="a.py", budget_tokens=100) is not None
 
 
-def test_an_index_knows_definitions_headers_and_references() -> None:
+def test_an_index_knows_definitions_and_headers() -> None:
     made = index_source(
         b'import os\n@wraps(f)\nclass A(B):\n    """About."""\n    def run(self):\n        """Doc\n        more."""\n'
         b"        go(1)\n        def inner(): stop()\n\nstart()\n"
     )
-    assert [(d.qualified, d.kind, d.start_line, d.header_line, d.end_line, d.references) for d in made.definitions] == [
-        ("A", "class", 2, 4, 9, ()),
-        ("A.run", "function", 5, 7, 9, ("go",)),
-        ("A.run.inner", "function", 9, 9, 9, ("stop",)),
+    assert [(d.qualified, d.kind, d.start_line, d.header_line, d.end_line) for d in made.definitions] == [
+        ("A", "class", 2, 4, 9),
+        ("A.run", "function", 5, 7, 9),
+        ("A.run.inner", "function", 9, 9, 9),
     ]
-    assert made.references == ("wraps", "start")
-    assert made.imports == ("import os",)
 
 
 def test_a_kept_index_is_not_made_again() -> None:
