@@ -58,7 +58,8 @@ class Config(Record):
     """The whole of ``benchwright.toml``."""
 
     name: Name
-    version: str = "0.1.0"
+    version: str = Field(default="0.1.0", pattern=r"^[0-9]+(?:\.[0-9]+){0,2}(?:[-+.][0-9A-Za-z][0-9A-Za-z.+-]{0,60})?$")
+    """Of the next release; it names the release folder and, behind a ``v``, the tag."""
     license: str = "CC-BY-4.0"
     """Licence of the benchmark's own text (instructions, annotations), as an SPDX id."""
     canary: str = ""

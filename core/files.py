@@ -36,12 +36,18 @@ def digest_of(value: Any) -> str:
 def atomic_write(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
     """Write ``content`` (text as UTF-8, line ends untouched) beside ``path``, flush it, and rename it over.
 
+    A symbolic link stays, and what it points to is written; a device or pipe is written to as it is.
+
     Raises:
         InfrastructureError: the file cannot be written (no space, no permission).
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     temporary: str | None = None
     try:
+        path = path.resolve() if path.is_symlink() else path
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         with os.fdopen(descriptor, "wb") as file:
@@ -104,8 +110,10 @@ def append_lines(path: Path, lines: Iterable[str]) -> None:
         raise InfrastructureError(f"cannot append: {error.strerror}", where=str(path)) from error
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(path: Path, *, torn: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield ``(line number, object)`` for each non-empty line of a UTF-8 JSONL file.
+
+    ``torn``: a last line without its end is left out where it is no JSON, as a process killed in mid-append leaves it.
 
     Raises:
         BenchwrightError: a line is not UTF-8 or not a JSON object (the line is named).
@@ -116,8 +124,10 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not raw.strip():
                     continue
                 try:
-                    value = json.loads(raw.decode("utf-8"))
-                except (UnicodeDecodeError, json.JSONDecodeError) as error:
+                    value = json.loads(raw.decode("utf-8"), parse_constant=_no_number)
+                except (ValueError, RecursionError) as error:  # bad UTF-8, bad JSON, digits or nesting without end
+                    if torn and not raw.endswith(b"\n"):
+                        return
                     raise BenchwrightError(
                         f"not a line of JSON: {error}",
                         where=f"{path}:{number}",
@@ -128,3 +138,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, value
     except OSError as error:
         raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path)) from error
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no JSON value")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ class Reporter:
             print(json.dumps(value, ensure_ascii=False, indent=2))
         else:
             for line in lines:
-                print(line)
+                print(printable(line))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], value: Any = None) -> None:
         """A table for people; with ``--json`` ``value``, or else a list of objects with the columns as keys."""
@@ -97,6 +98,11 @@ class Reporter:
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:
-            table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+            table.add_row(*(Text("" if cell is None else printable(str(cell))) for cell in row))
         # a pipe has no width: give long lines room instead of folding them at 80 columns
         Console(width=None if sys.stdout.isatty() else 160, soft_wrap=False).print(table)
+
+
+def printable(text: str) -> str:
+    """``text`` of others without what a terminal obeys: control characters but tab and newline become ``\\x..``."""
+    return "".join(c if c in "\t\n" or unicodedata.category(c) != "Cc" else f"\\x{ord(c):02x}" for c in text)

@@ -100,7 +100,7 @@ def read_evidence(folder: Path) -> list[Evidence]:
     path = folder / "evidence.jsonl"
     if not path.exists():
         return []
-    return [Evidence.load(fields, f"{path}:{line}") for line, fields in read_json_lines(path)]
+    return [Evidence.load(fields, f"{path}:{line}") for line, fields in read_json_lines(path, torn=True)]
 
 
 def append_evidence(folder: Path, evidence: Iterable[Evidence]) -> None:

@@ -46,6 +46,8 @@ class Built:
     yanked: int
     digest: str
     """SHA-256 of SHA256SUMS: one value for the whole content."""
+    unverified: tuple[str, ...]
+    """Examples whose output is not known to have passed with what stands now: ``TASK ID``."""
     without_text: tuple[str, ...]
     """Repositories that were not on this machine, so that their documents are named without their text."""
 
@@ -93,6 +95,7 @@ def build_release(
         len(compiled.repositories),
         len(compiled.yanked),
         digest,
+        tuple(f"{row.task_id} {row.id}" for row in compiled.splits["full"] if row.verified_at is None),
         tuple(without_text),
     )
 

@@ -6,6 +6,7 @@ by the evaluation of predictions and by the live view of annotators alike.
 
 from __future__ import annotations
 
+import posixpath
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from ..core.errors import BenchwrightError
-from ..core.models import Limits, Outcome, Repository, Success, TaskType
+from ..core.models import Limits, Outcome, OutcomeKind, Repository, Success, TaskType
 from ..core.progress import Reporter
 from .engine import spread
 from .environments import open_system
@@ -57,7 +58,7 @@ class Job:
     def prepared(self) -> tuple[bytes, Interpreter]:
         """The whole script with its prefix code, and what runs it."""
         script, interpreter = with_prefix(self.prefix_code, self.code, self.type)
-        return script.encode("utf-8", "surrogateescape"), interpreter
+        return script.encode("utf-8", "surrogatepass"), interpreter
 
 
 class Runner:
@@ -111,6 +112,9 @@ class Runner:
 
     def execute(self, job: Job) -> Outcome:
         """Run one job here and now."""
+        if posixpath.normpath(job.path).startswith(("../", "/")) or posixpath.normpath(job.path) == "..":
+            detail = f"the folder {job.path!r} it should run in lies outside the repository"
+            return Outcome(outcome=OutcomeKind.FAILED, detail=detail, sandbox=self._sandbox.name)
         try:
             run = Run(
                 system=self._system(job.environment),

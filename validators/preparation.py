@@ -32,7 +32,7 @@ def with_prefix(prefix: str, code: str, kind: TaskType) -> tuple[str, Interprete
     if kind == "Bash Script":
         return f"{prepared.rstrip()}\n{code}", "bash"
     # a word that cannot be a line of the snippet, since it depends on all of it
-    end = f"END-{hashlib.sha256(code.encode('utf-8', 'surrogateescape')).hexdigest()}"
+    end = f"END-{hashlib.sha256(code.encode('utf-8', 'surrogatepass')).hexdigest()}"
     return f"{prepared.rstrip()}\ncat > {SNIPPET} <<'{end}'\n{code}\n{end}\npython3 {SNIPPET}\n", "bash"
 
 

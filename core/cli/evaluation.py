@@ -72,10 +72,13 @@ def evaluate(
     from ...export.evaluation import evaluate as run
     from ...export.evaluation.table import notes, table_rows
     from ...export.sources import open_dataset
+    from ..errors import BenchwrightError
 
     session = session_of(context)
     dataset = open_dataset(release)
     own = dataset.folder / "environments" if dataset.folder else None
+    if environments and not environments.is_dir():
+        raise BenchwrightError("there is no such folder of environments", where=str(environments))
     options = Options(
         protocol=protocol.value,
         samples=_declared(samples),

@@ -36,6 +36,12 @@ def build(
     session = session_of(context)
     workspace = session.workspace()
     built = build_release(workspace, output, session.mirrors_of(workspace), denormalized=denormalized)
+    if built.unverified:
+        some = ", ".join(built.unverified[:5]) + (", ..." if len(built.unverified) > 5 else "")
+        session.reporter.warn(
+            f"{len(built.unverified)} of {built.splits['full']} rows are not known to pass: {some} "
+            "(verified_at is empty there; benchwright validate runs them)"
+        )
     if built.without_text:
         session.reporter.warn(
             f"not on this machine, so their documents are named without text: {', '.join(built.without_text)} "
@@ -50,6 +56,7 @@ def build(
             "repositories": built.repositories,
             "yanked": built.yanked,
             "digest": built.digest,
+            "unverified": list(built.unverified),
             "without_text": list(built.without_text),
         },
         [

@@ -194,7 +194,10 @@ def _workspace(session: Session, needed: str | None) -> Workspace | None:
 
 
 def _limits(workspace: Workspace | None, timeout: float | None, memory: str | None) -> Limits:
-    from ..models import Limits
+    from pydantic import ValidationError
+
+    from ..errors import BenchwrightError
+    from ..models import Limits, explain
 
     limits = workspace.config.limits if workspace else Limits()
     changed: dict[str, float] = {}
@@ -202,7 +205,10 @@ def _limits(workspace: Workspace | None, timeout: float | None, memory: str | No
         changed["timeout_s"] = timeout
     if memory is not None:
         changed["memory_bytes"] = _bytes(memory)
-    return limits.model_copy(update=changed)
+    try:
+        return Limits.model_validate({**limits.model_dump(), **changed})
+    except ValidationError as error:
+        raise BenchwrightError(explain(error), where="--timeout, --memory", remedy="name a smaller limit") from error
 
 
 def _bytes(text: str) -> int:

@@ -17,13 +17,13 @@ __all__ = ["Example", "Limits", "Success", "Task"]
 class Limits(Part):
     """What a run may use. A sandbox that cannot enforce one of them refuses the run."""
 
-    timeout_s: float = Field(default=60.0, gt=0)
-    memory_bytes: int = Field(default=2 * 1024**3, gt=0)
-    cpus: float = Field(default=1.0, gt=0)
-    processes: int = Field(default=256, gt=0)
-    output_bytes: int = Field(default=256 * 1024**2, gt=0)
+    timeout_s: float = Field(default=60.0, gt=0, le=7 * 86400)
+    memory_bytes: int = Field(default=2 * 1024**3, gt=0, le=2**50)
+    cpus: float = Field(default=1.0, gt=0, le=4096)
+    processes: int = Field(default=256, gt=0, le=2**22)
+    output_bytes: int = Field(default=256 * 1024**2, gt=0, le=2**50)
     """Beyond this the run is ended; of what it wrote, head and tail are kept."""
-    disk_bytes: int = Field(default=1024**3, gt=0)
+    disk_bytes: int = Field(default=1024**3, gt=0, le=2**50)
 
 
 class Success(Part):

@@ -13,7 +13,7 @@ from ..rows import Key, Row, arguments_of
 from . import mlbench
 from .evidence import EvidenceFile, job_key
 from .predictions import Predictions
-from .score import Sample, with_outcome
+from .score import NOT_EXECUTED, Sample, with_outcome
 from .settings import Options, Setting, clones_dir
 
 if TYPE_CHECKING:
@@ -69,12 +69,13 @@ def execute(
     rows: Sequence[Row],
     predictions: Predictions,
     samples: dict[Key, list[Sample]],
+    own: dict[Key, Sample],
     work: Work,
     options: Options,
     folder: Path,
     reporter: Reporter,
 ) -> tuple[dict[Key, list[Sample]], dict[Key, Gold]]:
-    """Execute gold first, then the samples, and judge both."""
+    """Execute gold first, then the samples, and judge both; ``own`` is what the text of each gold is worth."""
     evidence = EvidenceFile(folder / "outcomes.jsonl")
     gold_keys = {row.key: work.want(row, row.output) for row in rows}
     sample_keys = {
@@ -87,7 +88,7 @@ def execute(
         _run(work, evidence, options, reporter)
     finally:
         evidence.close()
-    gold = {row.key: _gold_of(row, _recorded(evidence, gold_keys[row.key])) for row in rows}
+    gold = {row.key: _gold_of(row, own[row.key], _recorded(evidence, gold_keys[row.key])) for row in rows}
     judged: dict[Key, list[Sample]] = {}
     for row in rows:
         judged[row.key] = []
@@ -130,16 +131,18 @@ def _run(work: Work, evidence: EvidenceFile, options: Options, reporter: Reporte
             advance(f"{job.repository and job.repository.name}: {outcome.outcome.value} {outcome.detail}")
 
 
-def _gold_of(row: Row, outcome: Outcome) -> Gold:
+def _gold_of(row: Row, text: Sample, outcome: Outcome) -> Gold:
+    """Gold passes where an answer with the same text would: an example that nobody can solve is not graded."""
     published = mlbench.judge(row, arguments_of(row), row.output, outcome)
-    ours = None if outcome.outcome is OutcomeKind.INFRASTRUCTURE else outcome.passed
+    refused = text.outcome != NOT_EXECUTED
+    ours = None if outcome.outcome is OutcomeKind.INFRASTRUCTURE else outcome.passed and not refused
     failure = None
     if not ours:
         failure = {
             "github_id": row.github_id,
             "id": row.id,
-            "outcome": outcome.outcome.value,
-            "detail": outcome.detail,
+            "outcome": text.outcome if refused else outcome.outcome.value,
+            "detail": f"its own output is refused: {text.detail}" if refused else outcome.detail,
         }
     return Gold({"strict": ours, "ml-bench": published.passed}, failure, outcome.sandbox)
 

@@ -67,13 +67,13 @@ def evaluate(
     rows = every if options.limit is None else every[: options.limit]
     names = repository_names(dataset, rows)
     settings = settings_of(dataset, rows, names) if options.execute or options.mirrors else {}
-    samples, read = _examined(rows, predictions, settings, options)
+    samples, own, read = _examined(rows, predictions, settings, options)
     gold: dict[Key, Gold] | None = None
     environments: dict[str, str] = {}
     if options.execute:
         environments = environment_digests(options, settings.values(), reporter)
         work = Work(settings, environments, options.sandbox or DEFAULT_SANDBOX)
-        samples, gold = execute(rows, predictions, samples, work, options, folder, reporter)
+        samples, gold = execute(rows, predictions, samples, own, work, options, folder, reporter)
     passes = None if gold is None else {key: item.passes for key, item in gold.items()}
     material = Material(rows, names, len(every), samples, passes, predictions.declared)
     report = {
@@ -110,11 +110,12 @@ def _declared(predictions: Path, reporter: Reporter) -> int | None:
 
 def _examined(
     rows: Sequence[Row], predictions: Predictions, settings: dict[Key, Setting], options: Options
-) -> tuple[dict[Key, list[Sample]], dict[int, str]]:
-    """All samples judged by their text, and github_id -> why its files could not be read (empty where they were)."""
+) -> tuple[dict[Key, list[Sample]], dict[Key, Sample], dict[int, str]]:
+    """All samples judged by their text, so each row's own output, and github_id -> why its files could not be read."""
     from ...curation.source import open_tree
 
     samples: dict[Key, list[Sample]] = {}
+    own: dict[Key, Sample] = {}
     trees: dict[int, PinnedTree | None] = {}
     failed: dict[int, str] = {row.github_id: "not asked for" for row in rows}
     with ExitStack() as stack:
@@ -131,7 +132,8 @@ def _examined(
             files = trees[row.github_id]
             texts = enumerate(predictions.samples[row.key])
             samples[row.key] = [examine(row, i, text, files) for i, text in texts]
-    return samples, failed
+            own[row.key] = examine(row, 0, row.output, files)
+    return samples, own, failed
 
 
 def _write(

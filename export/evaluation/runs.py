@@ -105,6 +105,13 @@ def compare(runs: Sequence[Run], protocol: str) -> tuple[list[Comparison], dict[
     """
     if len(runs) < 2:
         raise BenchwrightError("comparing takes two runs or more", remedy="benchwright report RUN RUN --compare")
+    for run in runs:
+        if run.report["protocols"][protocol]["pass_at_k"] is None:
+            raise BenchwrightError(
+                "nothing was executed in this run, so it has no passes to compare",
+                where=str(run.folder),
+                remedy="evaluate again without --no-execute",
+            )
     shares = [run.shares(protocol) for run in runs]
     found = [_pair(runs[0], run, shares[0], own) for run, own in zip(runs[1:], shares[1:], strict=True)]
     common = set.intersection(*(set(own) for own in shares))

@@ -64,3 +64,36 @@ def test_a_staged_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_equal_values_have_equal_digests_whatever_the_order_of_their_keys() -> None:
     assert digest_of({"a": 1, "b": [None, "ü"]}) == digest_of({"b": [None, "ü"], "a": 1})
     assert canonical_json({"b": 1, "a": "ü"}) == '{"a":"ü","b":1}'
+
+
+def test_a_device_and_a_link_are_written_through_not_replaced(tmp_path: Path) -> None:
+    pipe, target, link = tmp_path / "pipe", tmp_path / "target", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(target)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    atomic_write(pipe, "through")
+    atomic_write(link, "linked")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert (pipe.is_fifo(), link.is_symlink(), target.read_text()) == (True, True, "linked")
+    with pytest.raises(InfrastructureError, match="No space left"):
+        atomic_write(Path("/dev/full"), "x")
+    assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"n": ' + "9" * 5000 + "}", '{"n": NaN}', '{"n": -Infinity}', "[1]"])
+def test_a_line_that_only_some_readers_take_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text(f"{{}}\n{line}\n")
+    with pytest.raises(BenchwrightError) as caught:
+        list(read_json_lines(path))
+    assert caught.value.where == f"{path}:2"
+
+
+def test_a_torn_last_line_of_an_archive_is_left_out_and_a_torn_line_within_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "archive.jsonl"
+    path.write_text('{"a":1}\n{"b":')
+    assert [fields for _, fields in read_json_lines(path, torn=True)] == [{"a": 1}]
+    path.write_text('{"b":\n{"a":1}\n')
+    with pytest.raises(BenchwrightError):
+        list(read_json_lines(path, torn=True))

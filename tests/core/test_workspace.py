@@ -64,6 +64,9 @@ def test_a_name_that_is_not_registered_is_named(tmp_path: Path) -> None:
         ('name = "b"\nschema_version = 99', "schema_version 99"),
         ('name = "b"\n[limits]\ntimeout_s = -1', "limits.timeout_s"),
         ('name = "b"\ntypo = 1', "typo"),
+        ('name = "b"\nversion = "../../evil"', "version"),
+        ('name = "b"\n[limits]\ntimeout_s = inf', "limits.timeout_s"),
+        ('name = "b"\n[limits]\nprocesses = 10000000000000', "limits.processes"),
     ],
 )
 def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text: str, named: str) -> None:
