@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -10,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...core.files import digest_of
 from ...core.models import Argument, ContextPiece
-from ..context import Index, context_for
+from ..context import Index, context_for, named_file
 from ..memory import CONTEXTS, Memory
 from ..source import PinnedTree
 from .arguments import FlagReader
@@ -30,6 +31,7 @@ class ContextReader:
     def __init__(self, tree: PinnedTree, files: FlagReader, memory: Memory) -> None:
         self._index = Index(files)
         self._memory = memory
+        self._blob_of = tree.blob_of
         self._code = digest_of([[path, tree.blob_of(path)] for path in tree.paths() if path.endswith((".py", ".sh"))])
         self._made: dict[str, tuple[ContextPiece, ...]] = {}
 
@@ -38,9 +40,12 @@ class ContextReader:
         snippet = draft.output if draft.type == "Python Code" else None
         if snippet is None and draft.target is None:
             return ()
-        told = [self._told_apart(argument) for argument in arguments]
+        home = posixpath.dirname(draft.target or "")
+        files = {a.name: found for a in arguments if (found := named_file(self._index, home, a.value)) is not None}
+        told = [argument if argument.name in files else self._told_apart(argument) for argument in arguments]
         given = [[argument.name, argument.value] for argument in told if argument.value is not None]
-        key = digest_of([self._code, draft.target, snippet, draft.folder, given])
+        named = [[path, self._blob_of(path)] for path in files.values()]
+        key = digest_of([self._code, draft.target, snippet, draft.folder, given, named])
         if key not in self._made:
             self._made[key] = self._recalled(key) or self._keep(
                 key, context_for(self._index, script=draft.target, snippet=snippet, folder=draft.folder, arguments=told)

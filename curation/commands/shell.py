@@ -20,6 +20,7 @@ from .masking import Masked, mask
 
 __all__ = ["Command", "Reading", "read_shell"]
 
+TOO_DEEP = "it could not be read as shell: it is nested too deeply"
 UNROLL = 64
 """At most so many turns of loops are followed in one script."""
 
@@ -77,14 +78,25 @@ def read_shell(
     """The commands of shell text whose first line is line ``first_line``.
 
     With ``unroll``, as for the body of a script, known variables (``variables`` and assignments on the way, ``1``,
-    ``2`` … for the script's arguments) are filled in and loops over fixed lists are followed turn by turn.
+    ``2`` … for the script's arguments) are filled in and loops over fixed lists are followed turn by turn. Text that is
+    nested more deeply than can be followed gives no commands, and a note that says so.
     """
     masked = mask(text.encode("utf-8", "surrogatepass"))
     walker = _Walker(masked, first_line, cwd, dict(variables or {}), unroll)
+    try:
+        _read_into(walker)
+    except RecursionError:
+        return Reading((), cwd, tuple(sorted((variables or {}).items())), (TOO_DEEP,))
+    return walker.reading()
+
+
+def _read_into(walker: _Walker) -> None:
+    """Read the text as a whole, or line by line where it has errors."""
+    masked = walker.masked
     root = _parser().parse(masked.parsed).root_node
     if not root.has_error:
         walker.walk_all(root.children)
-        return walker.reading()
+        return
     for start, end in _logical_lines(masked.parsed):
         line = masked.parsed[start:end]
         part = _parser().parse(b"\n" * masked.parsed.count(b"\n", 0, start) + line).root_node
@@ -93,7 +105,6 @@ def read_shell(
         if part.has_error:
             walker.unread += 1
         walker.walk_all(part.children)
-    return walker.reading()
 
 
 def _logical_lines(data: bytes) -> Iterator[tuple[int, int]]:

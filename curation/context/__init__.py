@@ -15,7 +15,7 @@ from .cutting import cut
 from .index import Definition, FileIndex, Index, index_source
 from .tokens import TOKENIZER, count_tokens
 from .varying import Slot, worth_varying
-from .wanted import wanted_by_script, wanted_by_snippet
+from .wanted import named_file, wanted_by_script, wanted_by_snippet
 
 __all__ = [
     "TOKENIZER",
@@ -26,6 +26,7 @@ __all__ = [
     "context_for",
     "count_tokens",
     "index_source",
+    "named_file",
     "worth_varying",
 ]
 

@@ -22,7 +22,7 @@ from ..flags.syntax import calls, children, parse_python, string_value, text_of,
 from ..flags.values import Class, External, Function, Value
 from .index import Definition, Index, Wanted
 
-__all__ = ["wanted_by_script", "wanted_by_snippet"]
+__all__ = ["named_file", "wanted_by_script", "wanted_by_snippet"]
 
 MOST_DEFINITIONS = 60
 MOST_HOPS = 6
@@ -49,14 +49,20 @@ def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> 
 def named_files(index: Index, folder: str, arguments: Sequence[Argument]) -> Iterator[Wanted]:
     """The configuration files of the repository that a command's values name: much of what it does stands in them."""
     for argument in arguments:
-        if not isinstance(argument.value, str) or not argument.value.endswith(_CONFIGURATIONS):
-            continue
-        for base in dict.fromkeys(("", folder)):
-            path = posixpath.normpath(posixpath.join(base, argument.value))
+        path = named_file(index, folder, argument.value)
+        if path is not None:
             lines = index.source(path).count(b"\n")
-            if lines:
-                yield Wanted(path, 1, min(lines, 40), lines, f"file of {argument.name}", 75)
-                break
+            yield Wanted(path, 1, min(lines, 40), lines, f"file of {argument.name}", 75)
+
+
+def named_file(index: Index, folder: str, value: object) -> str | None:
+    """The configuration file that a value names, as seen from the root or else from the program's ``folder``."""
+    if isinstance(value, str) and value.endswith(_CONFIGURATIONS):
+        for base in dict.fromkeys(("", folder)):
+            path = posixpath.normpath(posixpath.join(base, value))
+            if b"\n" in index.source(path):
+                return path
+    return None
 
 
 def whole_program(index: Index, path: str) -> list[Wanted]:

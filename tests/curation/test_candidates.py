@@ -108,6 +108,16 @@ def test_a_console_script_of_the_package_is_an_entry_point(find: Find) -> None:
     assert {a.name: a.value for a in found[0].arguments} == {"lr": 2.0, "epochs": None}
 
 
+def test_a_configuration_file_that_a_command_names_is_in_its_context(find: Find) -> None:
+    files = {
+        "train.py": TRAIN.replace("--epochs", "--config").replace("int, default=3", "str"),
+        "conf/fast.yaml": "lr: 0.7\nsteps: 9\n",
+        "README.md": fence("python train.py --config conf/fast.yaml"),
+    }
+    (found,) = find(files)
+    assert ("conf/fast.yaml", "lr: 0.7\nsteps: 9\n") in [(piece.path, piece.text) for piece in found.context]
+
+
 def test_a_script_outside_is_no_task_and_one_that_is_not_there_is_ranked_low(find: Find) -> None:
     code = "python $TOOLS/evaluate.py x\npython /opt/run.py\npython gone.py --lr 1\npython train.py --lr 1"
     found = find({"train.py": TRAIN, "README.md": f"# Bird\n\n{fence(code)}"})

@@ -174,6 +174,13 @@ def test_what_prepares_is_told_from_what_does_the_work(line: str, role: str) -> 
     assert role_of(command, invocation_of(command.argv)) == role
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("(", ")"), ("{ ", " };"), ("if true; then ", "fi;")])
+def test_a_block_nested_too_deeply_is_said_to_be_unreadable(opening: str, closing: str) -> None:
+    reading = read_shell(opening * 5000 + "python a.py;" + closing * 5000, cwd="docs")
+    assert (reading.commands, reading.cwd) == ((), "docs")
+    assert "could not be read" in reading.notes[0]
+
+
 def test_a_snippet_says_what_it_imports_and_calls() -> None:
     snippet = read_snippet(
         "import torch as t\nfrom bird.wing import Wing, tail as T\nw = Wing(3, span=(1, 2))\nT()\nprint(undefined)\n"

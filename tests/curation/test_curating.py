@@ -112,6 +112,17 @@ def test_what_was_remembered_gives_the_same_candidates(
     assert lines_of(workspace) == lines_of(fresh)
 
 
+def test_a_changed_configuration_file_is_seen_though_no_code_changed(
+    tool: Path, workspace: Workspace, mirrors: list[str]
+) -> None:
+    document = "```bash\npython train.py --conf conf.yaml\n```\n"
+    commit_files(tool, {"README.md": document, "conf.yaml": "size: 1\n"})
+    update(workspace, "tool", "main", mirrors=mirrors)
+    commit_files(tool, {"conf.yaml": "size: 2\n"})
+    update(workspace, "tool", "main", mirrors=mirrors)
+    assert any("size: 2" in line for line in lines_of(workspace))
+
+
 def test_one_changed_document_costs_that_document(
     tool: Path, workspace: Workspace, mirrors: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
