@@ -211,3 +211,18 @@ def test_a_repository_that_cannot_be_had_leaves_items_ungraded(
     assert report["protocols"]["strict"]["pass_at_k"]["1"]["value"] is None
     assert results[1, 0]["outcome"] == "infrastructure"
     assert "spoilt by the machine" in said
+
+
+def test_gold_that_an_answer_of_the_same_text_could_not_pass_is_left_out_and_named(
+    evaluate: Callable[..., tuple[Any, Any, str]], release: Path
+) -> None:
+    rows = [json.loads(line) for line in (release / "full.jsonl").read_text().splitlines()]
+    rows[4]["arguments"] = "{'rate': '0.9'}"
+    (release / "full.jsonl").write_text("".join(json.dumps(item) + "\n" for item in rows))
+    _, report, _ = evaluate()
+    strict = report["protocols"]["strict"]
+    assert strict["examples"] == {"release": 5, "gold_passes_here": 3, "graded": 3}
+    assert strict["left_out"] == {"gold does not pass here": ["31/4", "31/5"]}
+    (failure,) = [item for item in report["gold_fails_here"] if item["id"] == 5]
+    assert failure["outcome"] == "wrong_arguments"
+    assert "its own output is refused: rate: wanted '0.9'" in failure["detail"]
