@@ -118,6 +118,8 @@ def _outcomes(
     if workers <= 1:
         yield ((repository, curate_one(repository, workspace, mirrors)) for repository in waiting)
         return
+    from . import candidates, source  # noqa: F401 - once, before the workers are made, and not in each of them
+
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker, initargs=(os.getpid(),)) as pool:
         futures = {pool.submit(curate_one, repository, workspace, mirrors): repository for repository in waiting}

@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from .loading import Loader
 from .scopes import Lazy, Scope, merge
-from .syntax import children, text_of, walk
+from .syntax import assigned_names, children, text_of, walk
 from .values import Class, Const, External, Function, Module, Table, Unknown, Value, items_of, table
 
 __all__ = ["Interpreter"]
@@ -257,13 +257,9 @@ class Interpreter(Loader):
         body = node.child_by_field_name("body")
         if body is None:
             return
-        for child in walk(body):
-            if child.type in ("assignment", "augmented_assignment"):
-                target = child.child_by_field_name("left")
-                if target is not None and target.type == "identifier" and text_of(target) in scope.variables:
-                    value = scope.variables[text_of(target)]
-                    if isinstance(value, Const):
-                        scope.variables[text_of(target)] = Unknown(text_of(target))
+        for name in assigned_names(body):
+            if isinstance(scope.variables.get(name), Const):
+                scope.variables[name] = Unknown(name)
         with self.branch():
             self.body(body, scope)
 

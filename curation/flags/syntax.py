@@ -8,7 +8,7 @@ from functools import lru_cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
 
-__all__ = ["call_arguments", "calls", "children", "parse_python", "string_value", "text_of", "walk"]
+__all__ = ["assigned_names", "call_arguments", "calls", "children", "parse_python", "string_value", "text_of", "walk"]
 
 _PYTHON = Language(tree_sitter_python.language())
 
@@ -47,6 +47,16 @@ def calls(node: Node) -> list[Node]:
     """The calls in ``node``, itself included, in source order: outer ones before those inside them."""
     found = QueryCursor(_calls_query()).captures(node).get("call", [])
     return sorted(found, key=lambda call: (call.start_byte, -call.end_byte))
+
+
+@lru_cache(maxsize=1)
+def _assigned_query() -> Query:
+    return Query(_PYTHON, "[(assignment left: (identifier) @name) (augmented_assignment left: (identifier) @name)]")
+
+
+def assigned_names(node: Node) -> set[str]:
+    """The plain names that statements in ``node`` assign to."""
+    return {text_of(name) for name in QueryCursor(_assigned_query()).captures(node).get("name", [])}
 
 
 def call_arguments(call: Node) -> tuple[list[Node], dict[str, Node], list[Node]]:
