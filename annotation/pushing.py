@@ -34,7 +34,7 @@ from .server import connect
 
 __all__ = ["Item", "PushReport", "Selection", "item_of", "last_outcomes", "only_one", "push", "push_items", "select"]
 
-CHUNK = 200
+CHUNK = 400
 """Tasks in one import: small enough for SQLite, and little is looked up again after a doubtful answer."""
 ABSENT_S = 5.0
 """A doubtful import that has not shown for so long while the server answers was not done."""

@@ -75,13 +75,13 @@ def test_a_changed_candidate_updates_its_task_and_keeps_its_annotations(
 def test_a_push_killed_at_any_point_and_repeated_leaves_each_candidate_once(
     workspace: Workspace, label_studio: Server, proxy: FaultyProxy, make_candidate: MakeCandidate
 ) -> None:
-    candidates = [make_candidate(number) for number in range(1, 601)]
+    candidates = [make_candidate(number) for number in range(1, 1001)]
     with workspace.open_store() as store:
         store.replace_candidates("tiny", "key", candidates)
     environment = {**os.environ, "LABEL_STUDIO_URL": proxy.url, "LABEL_STUDIO_API_KEY": label_studio.token}
     program = [sys.executable, "-P", "-c", "from benchwright.core.cli import main; main()"]
     command = [*program, "--workspace", str(workspace.root), "annotate", "push"]
-    # requests that change something: the project is made, then three imports of 200
+    # requests that change something: the project is made, then imports of 400, 400 and 200
     points = [(number, moment) for number in range(1, 5) for moment in ("before", "after")]
     killed = 0
     for index, (number, moment) in enumerate(points):
@@ -98,9 +98,9 @@ def test_a_push_killed_at_any_point_and_repeated_leaves_each_candidate_once(
         killed += process.returncode == -signal.SIGKILL
         proxy.reset()
         report = push(workspace, candidates, title=title, server=Server(proxy.url, label_studio.token))
-        assert report.created + report.unchanged == 600
+        assert report.created + report.unchanged == 1000
         counted = keys(label_studio, report.project)
-        assert len(counted) == 600, (number, moment)
+        assert len(counted) == 1000, (number, moment)
         assert set(counted.values()) == {1}, (number, moment)
         assert not report.problems
     assert killed == len(points)
@@ -112,11 +112,11 @@ def test_an_error_answered_after_the_work_was_done_doubles_nothing(
 ) -> None:
     for number in (1, 2, 3):
         proxy.at(number, "after", lambda: status)
-    candidates = [make_candidate(number) for number in range(1, 401)]
+    candidates = [make_candidate(number) for number in range(1, 501)]
     report = push(workspace, candidates, server=Server(proxy.url, label_studio.token))
-    assert report.created == 400
+    assert report.created == 500
     counted = keys(label_studio, report.project)
-    assert len(counted) == 400
+    assert len(counted) == 500
     assert set(counted.values()) == {1}
     assert len([line for line in proxy.log if "/import" in line]) == 2
 
@@ -142,12 +142,12 @@ def test_a_server_that_keeps_failing_ends_the_push_with_what_was_done(
     monkeypatch.setattr(pushing, "ABSENT_S", 0.5)
     for number in range(3, 10):
         proxy.at(number, "before", lambda: 500)
-    candidates = [make_candidate(number) for number in range(1, 301)]
+    candidates = [make_candidate(number) for number in range(1, 501)]
     with pytest.raises(InfrastructureError, match="HTTP 500"):
         push(workspace, candidates, server=Server(proxy.url, label_studio.token))
     proxy.reset()
     report = push(workspace, candidates, server=Server(proxy.url, label_studio.token))
-    assert (report.created, report.unchanged) == (100, 200)
+    assert (report.created, report.unchanged) == (100, 400)
 
 
 def test_a_personal_access_token_works_like_a_legacy_one(
