@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core.errors import BenchwrightError
 from ...core.models import Outcome, OutcomeKind
 from ...core.progress import Reporter
 from ..rows import Key, Row, arguments_of
@@ -111,6 +112,10 @@ def _run(work: Work, evidence: EvidenceFile, options: Options, reporter: Reporte
     open_jobs = [job for key, job in work.jobs.items() if not evidence.settled(key)]
     if len(open_jobs) < len(work.jobs):
         reporter.say(f"{len(work.jobs) - len(open_jobs)} executions are recorded in {evidence.path}")
+    if options.regrade and not evidence.outcomes:
+        raise BenchwrightError(
+            "there are no recorded executions to judge again", where=str(evidence.path), remedy="leave out --regrade"
+        )
     if options.regrade or not open_jobs:
         return
     from ...validators.execution import Runner

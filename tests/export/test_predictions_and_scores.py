@@ -293,6 +293,20 @@ def test_the_number_that_predict_asked_for_is_the_declared_one(make_row, write_r
     assert "was changed since predict wrote it" in done.stderr
 
 
+def test_judging_again_where_nothing_was_executed_says_so(make_row, write_rows, write_predictions, tmp_path):
+    rows, predictions = write_rows([make_row(1, commit="a" * 40)]), write_predictions(line(1, "python train.py"))
+    done = run("evaluate", rows, predictions, "--regrade", "-o", tmp_path / "run", code=2)
+    assert "no recorded executions" in done.stderr
+    assert not (tmp_path / "run" / "report.json").exists()
+
+
+def test_runs_without_executions_are_not_compared(make_row, write_rows, write_predictions, tmp_path):
+    rows, predictions = write_rows([make_row(1)]), write_predictions(line(1, "python train.py --lr 0.5 --epochs 3"))
+    run("evaluate", rows, predictions, "--no-execute", "-o", tmp_path / "run")
+    done = run("report", tmp_path / "run", tmp_path / "run", "--compare", code=2)
+    assert "nothing was executed in this run" in done.stderr
+
+
 def test_limit_takes_the_first_examples_and_keeps_the_size_of_the_release(
     make_row, write_rows, write_predictions, tmp_path
 ):
