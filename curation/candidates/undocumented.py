@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from ...core.models import EntryPoint, Source
 from .draft import Draft
@@ -119,14 +120,17 @@ class _SectionFinder:
 
 def _words(text: str) -> list[str]:
     """Words of prose and of names: ``train_pointNet2`` gives the whole, and ``train``, ``point``, ``net``."""
-    found: list[str] = []
-    for word in re.findall(r"[A-Za-z][A-Za-z0-9_]+", text):
-        found.append(word.lower())
-        for pattern in (r"[^_]+", r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"):
-            parts = re.findall(pattern, word)
-            if len(parts) > 1:
-                found += [part.lower() for part in parts if len(part) > 2]
-    return found
+    return [part for word in re.findall(r"[A-Za-z][A-Za-z0-9_]+", text) for part in _with_parts(word)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _with_parts(word: str) -> tuple[str, ...]:
+    found = [word.lower()]
+    for pattern in (r"[^_]+", r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"):
+        parts = re.findall(pattern, word)
+        if len(parts) > 1:
+            found += [part.lower() for part in parts if len(part) > 2]
+    return tuple(found)
 
 
 def _words_of_script(path: str, data: bytes) -> dict[str, float]:

@@ -31,10 +31,9 @@ def cut(index: Index, stretches: Sequence[Wanted], budget_tokens: int) -> tuple[
         for part in uncovered(stretch, here, len(source)):
             # A whole body must not eat what others need, unless it defines the arguments or what the snippet uses.
             share = left if part.worth >= 100 else left // 3
-            costs = index.costs(stretch.path)
-            end = fitting(costs, part, share)
+            end = fitting(source, part, share)
             if end is None and share < left:
-                end = fitting(costs, replace(part, end_line=part.header_line), left)
+                end = fitting(source, replace(part, end_line=part.header_line), left)
             if end is not None:
                 span = range(part.start_line, end + 1)
                 left -= price(source, part, span)
@@ -82,7 +81,7 @@ def uncovered(stretch: Wanted, covered: set[int], length: int) -> list[Wanted]:
     return parts
 
 
-def fitting(costs: Sequence[int], stretch: Wanted, room: int) -> int | None:
+def fitting(source: list[str], stretch: Wanted, room: int) -> int | None:
     """The last line of the longest beginning that fits; None where not even its essence does.
 
     Half a signature helps nobody: what is cut off is cut behind the header, or, without one, behind three lines.
@@ -90,7 +89,7 @@ def fitting(costs: Sequence[int], stretch: Wanted, room: int) -> int | None:
     end = stretch.start_line - 1
     cost = OVERHEAD + count_tokens(stretch.path + stretch.symbol)
     while end < stretch.end_line:
-        cost += costs[end]
+        cost += count_tokens(source[end])
         if cost > room:
             break
         end += 1

@@ -18,7 +18,6 @@ from ..flags import SourceFiles
 from ..flags.scopes import Scope
 from ..flags.syntax import parse_python
 from ..flags.values import Class, Function
-from .tokens import count_tokens
 
 __all__ = ["LAYOUT", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
 
@@ -170,7 +169,6 @@ class Index:
         """Lines of a file that tell a name's value apart: likewise."""
         self.referenced: dict[tuple[str, Scope, int], list[Function | Class]] = {}
         """What the calls in a definition lead to, for programs in a folder: likewise."""
-        self._costs: dict[str, list[int]] = {}
         self._lines: dict[str, list[str]] = {}
         self._blob_of = blob_of or {}
         self._cache = cache
@@ -191,12 +189,6 @@ class Index:
             known = [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
             self._lines[path] = known
         return known
-
-    def costs(self, path: str) -> list[int]:
-        """The tokens of each line of a file."""
-        if path not in self._costs:
-            self._costs[path] = [count_tokens(line) for line in self.lines(path)]
-        return self._costs[path]
 
     def of(self, path: str) -> FileIndex:
         """The index of one file."""
