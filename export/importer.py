@@ -127,7 +127,7 @@ def _distinct(rows_of: dict[str, list[Row]]) -> list[Row]:
 
 
 def _registry(workspace: Workspace, rows: list[Row]) -> dict[int, tuple[Repository, bool]]:
-    """github_id -> the repository, and whether it is newly taken from the preset."""
+    """github_id -> the repository, and whether it is new: taken from the rows themselves, else from the preset."""
     from ..curation.presets import preset_repositories
 
     registered = workspace.repositories()
@@ -138,7 +138,7 @@ def _registry(workspace: Workspace, rows: list[Row]) -> dict[int, tuple[Reposito
         if row.github_id in known:
             continue
         preset = preset or {item.github_id: item for item in preset_repositories("ml-bench")}
-        pinned = preset.get(row.github_id)
+        pinned = _stated(row) or preset.get(row.github_id)
         if pinned is None or _address(pinned.url) != _address(row.github) or pinned.name.casefold() in names:
             raise BenchwrightError(
                 f"no commit is known for {row.github} (github_id {row.github_id})",
@@ -148,6 +148,15 @@ def _registry(workspace: Workspace, rows: list[Row]) -> dict[int, tuple[Reposito
             )
         known[row.github_id] = (pinned, True)
     return known
+
+
+def _stated(row: Row) -> Repository | None:
+    """The repository as the rows of our own releases state it; None for a dataset without commits."""
+    if row.commit is None:
+        return None
+    name = row.task_id.partition("/")[0] if row.task_id else row.github.rstrip("/").rpartition("/")[2]
+    fields = {"name": name, "url": row.github, "commit": row.commit, "github_id": row.github_id, "license": row.license}
+    return Repository.load(fields, f"example {row.github_id}/{row.id}")
 
 
 def _address(url: str) -> str:

@@ -15,7 +15,7 @@ from benchwright.curation.address import parse_address, parse_pin
 from benchwright.curation.mirrors import local_mirrors
 from benchwright.curation.repositories import add
 
-CASE = Path("/work/shared/cases/52-hostile-urls-refs-ids")
+CASE = Path(__file__).parents[3] / "shared" / "cases/52-hostile-urls-refs-ids"
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.curation.flags import Flag, FlagReport, bind, flags_of
 
-CASES = Path("/work/shared/cases")
+CASES = Path(__file__).parents[3] / "shared" / "cases"
 
 
 class Files:

@@ -22,7 +22,7 @@ from benchwright.curation.repositories import add
 from .conftest import commit_files, git
 
 Make = Callable[..., tuple[Path, str]]
-CASE = Path("/work/shared/cases/55-pins-and-shallow-clones")
+CASE = Path(__file__).parents[3] / "shared" / "cases/55-pins-and-shallow-clones"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from benchwright.curation.candidates import candidates_of
 from benchwright.curation.commands import Command, commands_in, invocation_of
 from benchwright.curation.documents import read_document
 
-CASES = Path("/work/shared/cases")
+CASES = Path(__file__).parents[3] / "shared" / "cases"
 pytestmark = pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not here")
 
 

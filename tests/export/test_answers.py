@@ -11,7 +11,7 @@ import pytest
 
 from benchwright.export.evaluation.answers import extract, language_of
 
-CASES = Path("/work/shared/cases")
+CASES = Path(__file__).parents[3] / "shared" / "cases"
 BASH, PYTHON = "Bash Script", "Python Code"
 RUN = "python train.py --lr 0.1"
 

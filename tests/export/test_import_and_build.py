@@ -17,7 +17,7 @@ from benchwright.export.rows import parse_arguments
 from benchwright.export.splits import read_split, write_split
 
 RUN = "from benchwright.core.cli import main; main()"
-PUBLISHED = Path("/work/shared/data/ml-bench")
+PUBLISHED = Path(__file__).parents[3] / "shared" / "data/ml-bench"
 
 
 def bring_in(workspace, path, *splits):
@@ -48,6 +48,17 @@ def test_a_release_imported_again_builds_to_the_same_rows(workspace, awkward_row
     build_release(again, tmp_path / "second")
     assert loaded(tmp_path / "second") == awkward_rows
     assert [item.task.id for item in load_tasks(again)] == [item.task.id for item in load_tasks(workspace)]
+
+
+def test_a_release_brings_its_own_pins_into_an_empty_workspace(workspace, awkward_rows, write_rows, tmp_path):
+    bring_in(workspace, write_rows(awkward_rows))
+    first = build_release(workspace, tmp_path / "first")
+    empty = Workspace.create(tmp_path / "empty")
+    bring_in(empty, first.folder)
+    pins = [(r.name, r.url, r.commit, r.github_id, r.license) for r in workspace.repositories()]
+    assert sorted((r.name, r.url, r.commit, r.github_id, r.license) for r in empty.repositories()) == sorted(pins)
+    build_release(empty, tmp_path / "second")
+    assert loaded(tmp_path / "second") == awkward_rows
 
 
 def test_importing_twice_changes_nothing(workspace, awkward_rows, write_rows):

@@ -21,7 +21,7 @@ from benchwright.validators.sandbox import Run, Sandbox, open_sandbox
 pytestmark = pytest.mark.integration
 
 Execute = Callable[..., Outcome]
-CASES = Path("/work/shared/cases")
+CASES = Path(__file__).parents[3] / "shared" / "cases"
 
 
 @pytest.fixture(scope="module", params=["docker", "bubblewrap"])
