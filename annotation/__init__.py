@@ -1,9 +1,10 @@
 """Annotation: candidates go to people in Label Studio, and what they agree on comes back as tasks.
 
 Comes in: candidates of the store; a Label Studio server (a local one that ``server`` starts, or another). Goes out:
-tasks on that server, each candidate once (``push``); the archive ``annotations/`` of all that was ever said, under
-pseudonyms, and accepted tasks in ``tasks/`` (``pull``). Open ``interface.py`` first (what a person sees and fills
-in), then ``pushing.py`` and ``pulling.py``.
+Label Studio tasks on that server, one for each candidate in a project (``push``); the archive ``annotations/`` of all
+that was ever said, under pseudonyms, and accepted tasks in ``tasks/`` (``pull``). Open ``pushing.py`` first, then
+``interface.py`` with ``interface.xml`` (what a person sees and fills in), ``pulling.py`` and ``acceptance.py`` (when
+an annotation becomes a task); ``team.py`` and ``assignment.py`` say who gets what.
 """
 
 from .accounts import Account

@@ -2,7 +2,8 @@
 
 Comes in: a workspace folder and the user's words. Goes out: checked records (``models``), atomic files (``files``),
 one SQLite state (``store``), errors with a remedy (``errors``). It knows no stage, but for ``cli``, the composition
-root. Open ``workspace.py`` first.
+root. Open ``workspace.py`` first (where everything lies), then ``models/`` (what is written), ``tasks.py`` (accepted
+tasks and their evidence) and, for a command, ``cli/``.
 """
 
 __all__ = ["toolkit_version"]

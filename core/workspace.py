@@ -1,4 +1,8 @@
-"""The folder a maintainer keeps in git: where everything lies, and reading and writing the registry."""
+"""The folder a maintainer keeps in git: where everything lies, and reading and writing the registry.
+
+Comes in: a folder, or none (then the nearest one upwards). Goes out: paths, the configuration, the registered
+repositories, the open store and the workspace's lock.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 Comes in: ``tasks/`` of a workspace (written by ``annotation``, executed by ``validators``), or a published dataset;
 for a score, a release and a file of predictions. Goes out: a release folder (Parquet, card, checksums, environments)
-and ``results.jsonl`` with ``report.json``. Open ``rows.py`` first (what a row is), then ``release.py`` (how a folder
-is built) or ``evaluation/`` (how answers are scored).
+and ``results.jsonl`` with ``report.json``. Open ``release.py`` first (how a folder is built), then ``rows.py`` (what a
+row is) and ``dataset.py`` (from tasks to rows); ``evaluation/`` asks a model and scores its answers, ``hub/``
+publishes, ``chat.py``, ``harbor.py`` and ``inspect.py`` write for other tools, ``demo/`` walks the whole pipeline.
 """
 
 from .documents import join

@@ -1,5 +1,7 @@
-"""Validators: scripts are executed in sandboxes, and what happened is judged, recorded and kept.
+"""Validators: scripts are executed in sandboxes, examples are checked by rules; what happened is judged and kept.
 
-Comes in: tasks (or predictions, or one file), environments' recipes, repositories at their pins. Goes out: outcomes,
-and evidence beside each task. Open ``execution.py`` first, then ``sandbox/contract.py`` and ``outcomes.py``.
+Comes in: tasks (or predictions, a dataset, one file), environments' recipes, repositories at their pins. Goes out:
+outcomes, evidence beside each task, findings of ``check``. Open ``validation.py`` first (what ``validate`` does), then
+``execution.py`` (from a job to an outcome), ``sandbox/contract.py`` and ``outcomes.py``; ``checks/`` and
+``arguments/`` judge texts and stand apart.
 """

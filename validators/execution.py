@@ -1,7 +1,7 @@
 """Executing scripts: from a job (a script in a repository's tree, with limits) to an outcome.
 
-Comes in: jobs of any number. Goes out: each with its outcome, as they finish, in bounded memory. Used by ``validate``,
-by the evaluation of predictions and by the live view of annotators alike.
+Comes in: jobs of any number. Goes out: each with its outcome, as they finish, in bounded memory. Used by ``validate``
+and ``run``, by the evaluation of predictions, and by the recorder of ``arguments/``.
 """
 
 from __future__ import annotations

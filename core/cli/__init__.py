@@ -1,4 +1,4 @@
-"""The command line: the composition root, the one place that names the stages.
+"""The command line: the composition root; in ``core`` the one place that names the stages.
 
 Comes in: the user's words. Goes out: a call of one function of one stage, its result as a table or JSON, an exit
 code (0 done, 1 problems found, 2 usage, prerequisite or infrastructure, 130 interrupted). Each command imports its
