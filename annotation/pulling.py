@@ -124,10 +124,14 @@ class _Reader:
         known = archive.read(self._workspace, project.slug)
         authors = {archive.key_of(version): version.annotator for version in known}
         versions = {(version.annotation_id, version.updated_at) for version in known}
-        there = {str(t["id"]): t["updated_at"] for t in self._client.tasks(project.id, "id,updated_at")}
         seen = self._remembered(project) if known else {}
+        first = not seen  # then everything is read in full, and a light listing before it would tell nothing new
+        light = () if first else self._client.tasks(project.id, "id,updated_at")
+        there: dict[str, str] = {str(task["id"]): task["updated_at"] for task in light}
         fresh: list[Annotation] = []
         for task in self._changed(project, there, seen):
+            if first:
+                there[str(task["id"])] = task["updated_at"]
             key = task["data"].get("candidate_id")
             report.foreign_tasks += key is None
             seen[str(task["id"])] = (there.get(str(task["id"]), ""), [a["id"] for a in task["annotations"]])
@@ -161,7 +165,7 @@ class _Reader:
 
     def _changed(self, project: Project, there: Mapping[str, str], seen: Seen) -> Iterator[dict[str, Any]]:
         changed = [int(task) for task, at in there.items() if seen.get(task, ("", []))[0] != at]
-        if len(changed) <= SEARCH_SHARE * len(there):
+        if seen and len(changed) <= SEARCH_SHARE * len(there):
             tasks = self._client.find_tasks(project.id, "id", changed, FULL)
             if len(tasks) == len(changed):
                 return iter(tasks)
