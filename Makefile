@@ -30,7 +30,7 @@ test: setup ## all tests but the long ones, with the real services
 	@$(WITH_ENGINE) $(BIN)/pytest -m "not long" $(ARGS)
 
 test-fast: setup ## under a minute: no network, no services
-	@$(BIN)/pytest -m "not integration and not long" $(ARGS)
+	@$(BIN)/pytest -n auto -m "not integration and not long" $(ARGS)
 
 test-long: setup ## exhaustive walks and large loads
 	@$(WITH_ENGINE) $(BIN)/pytest -m "long" $(ARGS)

@@ -10,6 +10,7 @@ from benchwright.annotation import archive
 from benchwright.annotation.acceptance import Acceptance, accept
 from benchwright.annotation.arguments import parse_arguments
 from benchwright.annotation.interface import fields_of, prefill, result_for
+from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Annotation, Candidate
 from benchwright.core.tasks import load_tasks
 from benchwright.core.workspace import Workspace
@@ -27,7 +28,7 @@ def said(candidate: Candidate, annotator: str = "annotator-1", at: int = 1, **fi
     read = fields_of(raw)
     try:
         arguments = parse_arguments(read.get("arguments", ""))
-    except Exception:
+    except BenchwrightError:
         arguments = {}
     return Annotation(
         project=project,
