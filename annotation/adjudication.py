@@ -15,6 +15,7 @@ from ..core.files import digest_of
 from ..core.models import Annotation, Candidate
 from ..core.progress import Reporter
 from ..core.workspace import Workspace
+from ..curation.slots import Slots
 from .acceptance import decide, judgements
 from .arguments import write_arguments
 from .assignment import all_assignments, overlap_of
@@ -49,9 +50,9 @@ def adjudicate(
             raise BenchwrightError(
                 "there is no difference to settle", remedy="benchwright annotate pull brings in what annotators did"
             )
-        outcomes = last_outcomes(workspace)
+        outcomes, slots = last_outcomes(workspace), Slots(candidates.values())
         items = [
-            _item(candidates[key], judged, task_data(candidates[key], outcomes.get(key)))
+            _item(candidates[key], judged, task_data(candidates[key], outcomes.get(key), slots.of(candidates[key])))
             for key, judged in differing.items()
         ]
         slug = f"{slug_of(title)}{ADJUDICATION}"

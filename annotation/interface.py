@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from ..core.errors import BenchwrightError
 from ..core.files import digest_of
 from ..core.models import Argument, Candidate, Outcome, ScopeName, TaskType, Verdict
+from ..curation.slots import Slot
 from .arguments import write_arguments
 from .display import document_html, plain_text, preformatted, table_html
 
@@ -86,8 +87,10 @@ def _control_problem(name: str, named: Mapping[str | None, ElementTree.Element])
 # what is shown -----------------------------------------------------------------------------------------------
 
 
-def task_data(candidate: Candidate, outcome: Outcome | None = None) -> dict[str, Any]:
+def task_data(candidate: Candidate, outcome: Outcome | None = None, slots: Sequence[Slot] = ()) -> dict[str, Any]:
     """Everything an annotator is shown of ``candidate``, under the keys that ``interface.xml`` names.
+
+    ``slots`` are the arguments worth varying; their values stand in the arguments' table.
 
     ``shown`` is a digest of it all; ``candidate_id`` is the key by which the task is found again.
     """
@@ -101,7 +104,7 @@ def task_data(candidate: Candidate, outcome: Outcome | None = None) -> dict[str,
             for scope in candidate.oracle_scopes
         ]
         or [{"value": "section"}],
-        "arguments_html": _arguments_html(candidate.arguments),
+        "arguments_html": _arguments_html(candidate.arguments, slots),
         "suggestion_html": _suggestion_html(candidate, outcome),
         "code": _context_text(candidate),
     }
@@ -130,14 +133,16 @@ def _preferred_scope(candidate: Candidate) -> ScopeName:
     return candidate.oracle_scopes[0].scope if candidate.oracle_scopes else "section"
 
 
-def _arguments_html(arguments: Sequence[Argument]) -> str:
+def _arguments_html(arguments: Sequence[Argument], slots: Sequence[Slot]) -> str:
     if not arguments:
         return "<p>none found</p>"
-    columns = ("argument", "document", "default", "type, choices", "meaning", "defined at")
+    columns = ("argument", "document", "worth trying", "default", "type, choices", "meaning", "defined at")
+    worth_trying = {slot.name: ", ".join(map(str, slot.values)) for slot in slots}
     rows = [
         (
             argument.flag or argument.name,
             argument.value,
+            worth_trying.get(argument.name),
             _default(argument),
             _kind(argument),
             argument.help,

@@ -27,6 +27,7 @@ from ..core.progress import Reporter
 from ..core.store import Store
 from ..core.tasks import load_tasks, read_evidence
 from ..core.workspace import Workspace
+from ..curation.slots import Slot, Slots
 from .client import Client, DoubtfulError, Server
 from .interface import prefill, result_for, task_data
 from .projects import Project, ensure_project
@@ -113,7 +114,8 @@ def push(
         chosen = select(store, candidates)
         outcomes = last_outcomes(workspace)
         project = ensure_project(client, workspace, title or workspace.config.name)
-        items = [item_of(candidate, outcomes.get(candidate.id)) for candidate in chosen]
+        slots = Slots(store.candidates({candidate.repository.name for candidate in chosen}))
+        items = [item_of(candidate, outcomes.get(candidate.id), slots.of(candidate)) for candidate in chosen]
         return push_items(workspace, client, store, project, items, reporter or Reporter(quiet=True))
 
 
@@ -145,7 +147,7 @@ def last_outcomes(workspace: Workspace) -> dict[str, Outcome]:
     return found
 
 
-def item_of(candidate: Candidate, outcome: Outcome | None = None) -> Item:
+def item_of(candidate: Candidate, outcome: Outcome | None = None, slots: Sequence[Slot] = ()) -> Item:
     """The task that shows ``candidate``, filled in with what it proposes.
 
     Raises:
@@ -162,7 +164,7 @@ def item_of(candidate: Candidate, outcome: Outcome | None = None) -> Item:
         "score": candidate.score,
         "model_version": _model_version(),
     }
-    return Item(task_data(candidate, outcome), (prediction,))
+    return Item(task_data(candidate, outcome, slots), (prediction,))
 
 
 @cache

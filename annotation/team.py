@@ -14,6 +14,7 @@ from ..core.models import Candidate
 from ..core.progress import Reporter
 from ..core.tasks import load_tasks
 from ..core.workspace import Workspace
+from ..curation.slots import Slots
 from . import accounts, archive, assignment
 from .assignment import Assignment
 from .client import Client, Server
@@ -82,11 +83,11 @@ def push_to(
             names = _pseudonyms(workspace, emails)
             plan = _plan(workspace, slug, [c.id for c in chosen], list(names), overlap, gold, known, report)
         _make_accounts(client, server, emails, report)
-        outcomes = last_outcomes(workspace)
+        outcomes, slots = last_outcomes(workspace), Slots(known.values())
         for name, email in names.items():
             mine = [key for key in plan.of(name) if key in known]
             project = ensure_project(client, workspace, _title(title, email), f"{slug}.{name}")
-            items = [item_of(known[key], outcomes.get(key)) for key in mine]
+            items = [item_of(known[key], outcomes.get(key), slots.of(known[key])) for key in mine]
             report.projects.append(push_items(workspace, client, store, project, items, reporter))
     report.notes.append(
         "the server shows each annotator their own project first, but cannot forbid opening another's: ask them not to"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..core.progress import Reporter
 from ..core.store import Store
 from ..core.workspace import Workspace
 from .pipeline import Curated
+from .slots import Slot
 
 __all__ = ["as_published", "chosen", "export_lines", "list_rows", "registered", "show", "show_one"]
 
@@ -139,10 +141,11 @@ def export_lines(store: Store, names: Iterable[str], output: Path | None, report
     reporter.result({"file": str(output), "candidates": len(lines)}, [f"wrote {len(lines)} candidates to {output}"])
 
 
-def show_one(candidate: Candidate, reporter: Reporter) -> None:
-    """Everything about one candidate, highlighted on a terminal."""
+def show_one(candidate: Candidate, reporter: Reporter, slots: Sequence[Slot] = ()) -> None:
+    """Everything about one candidate, highlighted on a terminal; ``slots`` say what is worth varying."""
     if reporter.json:
-        reporter.result(candidate.model_dump(mode="json", exclude={"schema_version"}))
+        value = candidate.model_dump(mode="json", exclude={"schema_version"})
+        reporter.result({**value, "slots": [asdict(slot) for slot in slots]})
         return
     from rich.console import Console, Group, RenderableType
     from rich.panel import Panel
@@ -170,7 +173,7 @@ def show_one(candidate: Candidate, reporter: Reporter) -> None:
         parts.append(Panel(Syntax(candidate.prefix_code.rstrip(), "bash", word_wrap=True), title="prefix code"))
     parts.append(Panel(Syntax(candidate.output.rstrip(), language, word_wrap=True), title="output"))
     if candidate.arguments:
-        parts.append(_arguments(candidate))
+        parts.append(_arguments(candidate, slots))
     parts.append(Panel(Syntax(candidate.oracle.rstrip(), "markdown", word_wrap=True), title="oracle"))
     others = [f"{s.scope} {s.start_line}-{s.end_line}" for s in candidate.oracle_scopes]
     parts.append(Text(f"oracle scopes: {', '.join(others)}"))
@@ -180,13 +183,14 @@ def show_one(candidate: Candidate, reporter: Reporter) -> None:
     Console(width=None if sys.stdout.isatty() else 120).print(Group(*parts))
 
 
-def _arguments(candidate: Candidate) -> Any:
+def _arguments(candidate: Candidate, slots: Sequence[Slot]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=f"{candidate.id}: arguments", title_justify="left")
-    for column in ("name", "value", "default", "type", "choices", "defined at", "help"):
+    for column in ("name", "value", "default", "type", "choices", "worth trying", "defined at", "help"):
         table.add_column(column, overflow="fold")
+    worth_trying = {slot.name: ", ".join(map(str, slot.values)) for slot in slots}
     for argument in sorted(candidate.arguments, key=lambda item: item.value is None):
         default = argument.default if argument.default_source is None else argument.default_source
         cells = (
@@ -195,6 +199,7 @@ def _arguments(candidate: Candidate) -> Any:
             default,
             argument.type,
             ", ".join(map(str, argument.choices or ())),
+            worth_trying.get(argument.name),
             argument.defined_at,
             argument.help,
         )

@@ -131,10 +131,13 @@ def show_candidate(
 ) -> None:
     """Show one candidate with everything an annotator sees."""
     from ...curation.report import show_one
+    from ...curation.slots import slots_of
 
     session = session_of(context)
     with session.workspace().open_store() as store:
-        show_one(store.candidate(candidate_id), session.reporter)
+        candidate = store.candidate(candidate_id)
+        slots = slots_of(candidate, store.candidates([candidate.repository.name]))
+        show_one(candidate, session.reporter, slots)
 
 
 @candidates.command("export")

@@ -1,8 +1,7 @@
 """The code that helps to write a command or snippet, cut to a budget.
 
 Comes in: the files of a repository, and an entry point or a snippet. Goes out: pieces of source text, most useful
-first, that together never exceed the budget by the count named in ``tokens.py``; and for each argument the values worth
-trying. Open ``wanted.py`` first.
+first, that together never exceed the budget by the count named in ``tokens.py``. Open ``wanted.py`` first.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from ..flags import SourceFiles
 from .cutting import cut
 from .index import Definition, FileIndex, Index, index_source
 from .tokens import TOKENIZER, count_tokens
-from .varying import Slot, worth_varying
 from .wanted import named_file, wanted_by_script, wanted_by_snippet
 
 __all__ = [
@@ -22,12 +20,10 @@ __all__ = [
     "Definition",
     "FileIndex",
     "Index",
-    "Slot",
     "context_for",
     "count_tokens",
     "index_source",
     "named_file",
-    "worth_varying",
 ]
 
 

@@ -18,6 +18,7 @@ from benchwright.annotation.interface import (
 )
 from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Candidate, Outcome
+from benchwright.curation.slots import slots_of
 
 MakeCandidate = Callable[..., Candidate]
 
@@ -98,6 +99,13 @@ def test_arguments_show_type_default_and_choices(make_candidate: MakeCandidate) 
     assert "float" in html
     assert "one of a, b" in html
     assert ">3<" in html
+
+
+def test_values_worth_trying_are_shown_and_count_as_shown(make_candidate: MakeCandidate) -> None:
+    candidate, other = make_candidate(1), make_candidate(2)
+    data = task_data(candidate, slots=slots_of(candidate, [candidate, other]))
+    assert "net2, a, b" in data["arguments_html"]
+    assert data["shown"] != task_data(candidate)["shown"]
 
 
 def test_the_guidelines_name_every_verdict_and_field() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.core.models import Argument, ContextPiece
-from benchwright.curation.context import FileIndex, Index, context_for, count_tokens, index_source, worth_varying
+from benchwright.curation.context import FileIndex, Index, context_for, count_tokens, index_source
 
 
 class Files:
@@ -154,24 +154,6 @@ def test_a_kept_index_is_not_made_again() -> None:
     files = Files(REPOSITORY)
     assert Index(files, blob_of=blobs, cache=cache).build() == first
     assert files.asked == []
-
-
-def test_slots_take_values_from_choices_help_defaults_and_other_commands() -> None:
-    arguments = [
-        Argument(name="dataset", flag="--dataset", value="cora", type="str", help="one of cora, citeseer, pubmed"),
-        Argument(name="size", flag="--size", default="s", type="str", choices=("s", "m")),
-        Argument(name="lr", flag="--lr", value=0.1, default=0.01, type="float"),
-        Argument(name="log_dir", flag="--log_dir", default="logs", type="str"),
-        Argument(name="model", flag="--model", value="gcn", type="str"),
-    ]
-    others = [[Argument(name="model", flag="--model", value="gat", type="str")]]
-    slots = {slot.name: slot for slot in worth_varying(arguments, others)}
-    assert slots["dataset"].values == ("cora", "citeseer", "pubmed")
-    assert slots["size"].values == ("s", "m")
-    assert slots["lr"].values[:2] == (0.1, 0.01)
-    assert slots["model"].values == ("gcn", "gat")
-    assert "log_dir" not in slots
-    assert worth_varying(arguments, others)[0].name == "model"
 
 
 def test_a_package_that_is_installed_under_another_name_is_found_by_its_files() -> None:
