@@ -300,6 +300,21 @@ def test_the_preparation_is_no_part_of_the_answer() -> None:
     assert judged("python fit.py w --step 0.001 --rounds $R", WANTED, prefix_code=prefix, entry="fit.py").accepted
 
 
+def test_a_variable_of_the_preparation_is_no_use_of_its_value() -> None:
+    prefix = "export MODELS=./models/base_12"
+    own = "python fit.py words.txt --vocabulary=$MODELS/words.txt"
+    other = "python fit.py words.txt --vocabulary=./models/large_24/words.txt"
+    arguments = {"model": "./models/base_12"}
+    assert judged(own, arguments, prefix_code=prefix, reference=own).accepted
+    assert not judged(other, arguments, prefix_code=prefix, reference=own).accepted
+    assert not judged(other, arguments, prefix_code=prefix).accepted
+
+
+def test_of_a_variable_that_is_set_twice_the_last_counts() -> None:
+    assert judged("export CARD=1\nCARD=2 python fit.py w", {"card": 2}).accepted
+    assert not judged("export CARD=1\nCARD=2 python fit.py w", {"card": 1}).accepted
+
+
 class Scripted:
     """A recorder that knows the answer."""
 

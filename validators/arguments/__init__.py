@@ -10,9 +10,9 @@ Open ``check.py`` first, then ``shell.py`` (what bash starts), ``matching.py`` (
 from __future__ import annotations
 
 from .calls import Call, Trace
-from .check import Records, Verdict, check_arguments
+from .check import Records, Verdict, check_arguments, trace_of
 from .matching import Refusal
 from .shell import trace_shell
 from .values import same
 
-__all__ = ["Call", "Records", "Refusal", "Trace", "Verdict", "check_arguments", "same", "trace_shell"]
+__all__ = ["Call", "Records", "Refusal", "Trace", "Verdict", "check_arguments", "same", "trace_of", "trace_shell"]

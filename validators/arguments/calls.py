@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ...curation.commands import invocation_of
 
-__all__ = ["Call", "Trace", "call_of"]
+__all__ = ["MARK", "Call", "Trace", "after_preparation", "call_of"]
+
+MARK = "benchwright-code-begins"
+"""Stands for a program that is started between the prefix code and the script."""
 
 _NO_PROGRAMS = """
     . : [ [[ activate alias apt apt-get awk bg brew break cat cd chmod chown cmake code conda continue cp curl cut date
@@ -35,13 +38,27 @@ class Call:
     launcher: tuple[str, ...] = ()
     """The words before the target: interpreter and launcher with their options."""
     env: tuple[tuple[str, str], ...] = ()
-    """Variables set for it."""
+    """Variables set for it; the last of equal names counts."""
+    prepared: frozenset[str] = frozenset()
+    """Those of them that the prefix code set and the script left so: they are none of its doing."""
 
     def shown(self) -> str:
         """The call on one line, for a message."""
         import shlex
 
         return shlex.join((*self.launcher, self.target, *self.argv))
+
+
+def after_preparation(calls: Sequence[Call], mark: str) -> tuple[Call, ...]:
+    """The calls that follow the one of the program ``mark``, which stands between prefix code and script."""
+    at = next((at for at, call in enumerate(calls) if call.target == mark), None)
+    if at is None:
+        return ()
+    before = dict(calls[at].env)
+    return tuple(
+        replace(call, prepared=frozenset(name for name, value in dict(call.env).items() if before.get(name) == value))
+        for call in calls[at + 1 :]
+    )
 
 
 @dataclass(frozen=True)

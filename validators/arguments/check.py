@@ -9,20 +9,20 @@ from typing import Any, Protocol
 
 from ...core.models import TaskType
 from ...curation.flags import SourceFiles
-from .calls import Call, Trace
+from .calls import MARK, Call, Trace, after_preparation
 from .matching import Asked, Refusal, judge_call
 from .programs import Bound, bound_call, inner_calls, program_path
 from .shell import trace_shell
 from .snippets import judge_snippet
 
-__all__ = ["Records", "Verdict", "check_arguments"]
+__all__ = ["Records", "Verdict", "check_arguments", "folder_of", "trace_of"]
 
 
 class Records(Protocol):
-    """Whatever can run a script with recording launchers."""
+    """Whatever knows what a script starts because it was run with recording launchers."""
 
-    def record(self, code: str, *, path: str, prefix_code: str) -> Trace:
-        """The calls the script really makes."""
+    def record(self, code: str, *, path: str, prefix_code: str) -> Trace | None:
+        """The calls the script really makes; None where nothing was recorded."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ def check_arguments(
     every value is no answer. Never raises on what the code says.
     """
     if type == "Python Code":
-        problems = judge_snippet(code, dict(arguments), reference, files, _folder(path))
+        problems = judge_snippet(code, dict(arguments), reference, files, folder_of(path))
         return Verdict(not problems, tuple(problems))
-    trace = _trace(code, path, prefix_code, recorder)
-    example = _trace(reference, path, prefix_code, None).calls if reference else ()
+    trace = trace_of(code, path, prefix_code, recorder)
+    example = trace_of(reference, path, prefix_code, recorder).calls if reference else ()
     entries = [entry] if entry else [name for call in example if (name := _entry_of(call, files))]
     fitting = _fitting(trace.calls, entries, files, path)
     if not fitting:
@@ -118,22 +118,22 @@ def _hedged(bound: Sequence[Bound], asked: Asked) -> list[Refusal]:
     return []
 
 
-def _trace(code: str, path: str, prefix_code: str, recorder: Records | None) -> Trace:
-    folder = _folder(path)
-    text = f"{prefix_code}\n{code}" if prefix_code.strip() else code
-    trace = trace_shell(text, folder=folder)
-    if trace.exact or recorder is None:
-        return _stay(trace, prefix_code, folder)
-    return recorder.record(code, path=path, prefix_code=prefix_code)
+def trace_of(code: str, path: str, prefix_code: str, recorder: Records | None) -> Trace:
+    """The calls of ``code`` behind its prefix code: read from its text, recorded where that is not exact."""
+    if not prefix_code.strip():
+        trace = trace_shell(code, folder=folder_of(path))
+    else:
+        whole = trace_shell(f"{prefix_code}\n{MARK}\n{code}", folder=folder_of(path))
+        trace = Trace(after_preparation(whole.calls, MARK), whole.doubts)
+    if not trace.exact and recorder is not None:
+        recorded = recorder.record(code, path=path, prefix_code=prefix_code)
+        if recorded is not None and recorded.exact:
+            return recorded
+    return trace
 
 
-def _stay(trace: Trace, prefix_code: str, folder: str) -> Trace:
-    """Calls of the code alone: those that the preparation makes come first and are no part of the answer."""
-    before = len(trace_shell(prefix_code, folder=folder).calls) if prefix_code.strip() else 0
-    return Trace(trace.calls[before:], trace.doubts)
-
-
-def _folder(path: str) -> str:
+def folder_of(path: str) -> str:
+    """An example's ``path`` relative to the repository's root, as calls name it."""
     folder = posixpath.normpath(path or ".").lstrip("/")
     return "" if folder == "." else folder
 
@@ -156,7 +156,7 @@ def _is_entry(call: Call, entry: str, files: SourceFiles | None, path: str) -> b
     """Whether a call starts the script named: by its place in the repository, else by the end of its path."""
     found = program_path(call, files) or _as_file(call)
     wanted = posixpath.normpath(entry)
-    if found == wanted or found == posixpath.normpath(posixpath.join(_folder(path), wanted)):
+    if found == wanted or found == posixpath.normpath(posixpath.join(folder_of(path), wanted)):
         return True
     if call.kind == "module" and (call.target == entry or wanted.endswith(f"/{found}")):
         return True

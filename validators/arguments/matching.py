@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from .programs import GENERIC, Bound, Found, normal
 from .slots import Slot, holds, tokens
 from .values import as_flag_given, number, same, text
 
-__all__ = ["Asked", "Refusal", "judge_call", "shared_places"]
+__all__ = ["Asked", "Refusal", "claimed_options", "judge_call", "meets", "refusal", "shared_places"]
 
 _EMPTY_WORDS = frozenset({"argument", "arguments", "arg", "number", "num", "the", "of", "file", "name", "value"})
 
@@ -49,7 +49,7 @@ def _shown(found: Any) -> str:
 
 def judge_call(bound: Bound, asked: Asked) -> list[Refusal]:
     """What a call does not meet; empty where it meets everything."""
-    claimed = _claimed(bound, asked.arguments)
+    claimed = claimed_options(bound, asked.arguments)
     problems = []
     for name, wanted in asked.arguments.items():
         problem = _judge(bound, name, wanted, asked, claimed)
@@ -58,7 +58,7 @@ def judge_call(bound: Bound, asked: Asked) -> list[Refusal]:
     return problems
 
 
-def _claimed(bound: Bound, arguments: dict[str, Any]) -> dict[str, str]:
+def claimed_options(bound: Bound, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Options that an argument of their own name speaks of: they hold no other's value."""
     claimed: dict[str, str] = {}
     for name in arguments:
@@ -77,7 +77,7 @@ def _judge(bound: Bound, name: str, wanted: Any, asked: Asked, claimed: dict[str
     if found.refused and not found.abbreviated:
         given = found.words[0] if len(found.words) == 1 else list(found.words) or None
         return refusal(name, wanted, given, f"(the program refuses it: {found.refused})")
-    if _meets(found, wanted):
+    if meets(found, wanted):
         return None
     if found.abbreviated and (found.how != "given" or isinstance(found.value, bool)):
         return _by_place(bound, name, wanted, asked, claimed)
@@ -91,7 +91,8 @@ def _judge(bound: Bound, name: str, wanted: Any, asked: Asked, claimed: dict[str
     return refusal(name, wanted, found.value, f"(the default of {flag})" if found.how == "default" else f"in {flag}")
 
 
-def _meets(found: Found, wanted: Any) -> bool:
+def meets(found: Found, wanted: Any) -> bool:
+    """Whether what a call gives a flag is the value wanted."""
     flag = found.flag
     if flag is not None and not flag.takes_value and flag.action not in ("count", "switch"):
         asked = as_flag_given(wanted)
@@ -113,8 +114,8 @@ def _example_differs(name: str, wanted: Any, asked: Asked) -> bool:
     """Whether the example's own output gives the flag another value and holds this one elsewhere."""
     for example in asked.example:
         found = example.find(name)
-        if found is not None and not _meets(found, wanted):
-            return bool(_places(example, wanted, _claimed(example, asked.arguments)))
+        if found is not None and not meets(found, wanted):
+            return bool(_places(example, wanted, claimed_options(example, asked.arguments)))
     return False
 
 
@@ -150,9 +151,9 @@ def _by_example(
         if not _same_program(bound, example):
             continue
         by_name = example.find(name)
-        if bound.program is None and by_name is not None and not by_name.abbreviated and _meets(by_name, wanted):
+        if bound.program is None and by_name is not None and not by_name.abbreviated and meets(by_name, wanted):
             return True, refusal(name, wanted, None, "(no option of that name is given)")
-        known = _places(example, wanted, _claimed(example, asked.arguments))
+        known = _places(example, wanted, claimed_options(example, asked.arguments))
         if known:
             return True, shared_places(name, wanted, known, slots)
     return False, None

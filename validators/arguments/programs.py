@@ -184,7 +184,9 @@ class Bound:
         target = call.target.replace(".", "/") if call.kind == "module" else call.target
         found = [Slot("the script", target, "script")]
         found += [Slot("the launcher", word, "name") for word in call.launcher]
-        for name, value in call.env:
+        for name, value in dict(call.env).items():
+            if name in call.prepared:
+                continue
             found += [Slot(f"${name}", value), Slot(f"${name}", name, "name")]
         named: set[str] = set()
         for flag in self.program.report.flags if self.program is not None else ():
