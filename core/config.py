@@ -14,6 +14,8 @@ from .models import Limits, Name, Part, Record
 
 __all__ = [
     "FILE_NAME",
+    "AboutConfig",
+    "CheckConfig",
     "Config",
     "HubConfig",
     "LabelStudioConfig",
@@ -54,6 +56,25 @@ class HubConfig(Part):
     """Whether readers must ask first, and who answers them; None: as it is."""
 
 
+class CheckConfig(Part):
+    """Decisions about rules of ``check``."""
+
+    accept: dict[str, str] = Field(default_factory=dict)
+    """Rule id -> why a release may be built in spite of it."""
+
+
+class AboutConfig(Part):
+    """What a release says of itself in its card, citation and metadata."""
+
+    description: str = ""
+    """One or two sentences; empty: what every such benchmark is."""
+    authors: tuple[str, ...] = ()
+    url: str | None = None
+    """Home page; None: the dataset's page on the Hub, if there is one."""
+    date: str | None = Field(default=None, pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+    """Day of the release. Never taken from the clock: two builds of one version are equal."""
+
+
 class Config(Record):
     """The whole of ``benchwright.toml``."""
 
@@ -67,7 +88,11 @@ class Config(Record):
     mirrors: tuple[str, ...] = ()
     environment: str = "standard"
     redistributable_licenses: tuple[str, ...] = REDISTRIBUTABLE
+    repeat: int = Field(default=3, ge=1, le=1000)
+    """Runs of an example's own output that must all pass before it counts as verified."""
     limits: Limits = Limits()
+    check: CheckConfig = Field(default=CheckConfig())
+    about: AboutConfig = Field(default=AboutConfig())
     label_studio: LabelStudioConfig = Field(default=LabelStudioConfig())
     hub: HubConfig = Field(default=HubConfig())
 
@@ -101,7 +126,14 @@ version = "0.1.0"
 license = "CC-BY-4.0"              # of the benchmark's own text; each repository keeps its own
 canary = "{uuid.uuid4()}"  # one per benchmark, from the first release on: do not change it
 environment = "standard"           # used where neither the task nor its repository names one
+repeat = 3                         # runs of an example's own output that must pass before it counts as verified
 # mirrors = ["file:///srv/git/{{owner}}+{{name}}/repo"]
+
+[about]                            # what a release says of itself
+# description = "One or two sentences."
+# authors = ["First Author", "Second Author"]
+# url = "https://example.org/benchmark"
+# date = "2026-01-31"              # day of the release
 
 [limits]                           # of each run; a task.toml may set its own
 timeout_s = {limits.timeout_s:g}
@@ -110,6 +142,9 @@ cpus = {limits.cpus:g}
 processes = {limits.processes}
 output_bytes = {limits.output_bytes}
 disk_bytes = {limits.disk_bytes}
+
+[check.accept]                     # rules that a release is built in spite of, each with the reason
+# BW403 = "the training split repeats two tasks on purpose: see the card"
 
 [label_studio]
 # url = "https://label-studio.example.org"     # else the server that `benchwright annotate up` starts

@@ -2,16 +2,17 @@
 
 Comes in: ``tasks/`` of a workspace (written by ``annotation``, executed by ``validators``), or a published dataset;
 for a score, a release and a file of predictions. Goes out: a release folder (Parquet, card, checksums, environments)
-and ``results.jsonl`` with ``report.json``. Open ``release.py`` first (how a folder is built), then ``rows.py`` (what a
-row is) and ``dataset.py`` (from tasks to rows); ``evaluation/`` asks a model and scores its answers, ``hub/``
-publishes, ``chat.py``, ``harbor.py`` and ``inspect.py`` write for other tools, ``demo/`` walks the whole pipeline.
+and ``results.jsonl`` with ``report.json``. Open ``rows.py`` first (what a row is), then ``dataset.py`` (how every
+reader opens a dataset or release) and ``release/build.py`` (how a release folder is made). ``importer.py`` brings a
+published dataset into ``tasks/``, with ``find_oracle.py``; ``evaluation/`` asks a model and scores its answers,
+``hub/`` publishes, ``chat.py``, ``harbor.py`` and ``inspect.py`` write for other tools, ``demo/`` walks the whole
+pipeline.
 """
 
-from .documents import join
+from .dataset import Dataset, open_dataset
 from .importer import Imported, import_dataset
-from .release import Built, build_release
+from .release import Built, assign_splits, build_release, join
 from .rows import COLUMNS, PROVENANCE, Row, arguments_of
-from .sources import Dataset, open_dataset
 
 __all__ = [
     "COLUMNS",
@@ -21,6 +22,7 @@ __all__ = [
     "Imported",
     "Row",
     "arguments_of",
+    "assign_splits",
     "build_release",
     "import_dataset",
     "join",

@@ -25,9 +25,9 @@ from ..core.progress import Reporter
 from ..core.workspace import cache_dir
 from ..curation.retrieval import Indexes, text_files
 from ..curation.source import PinnedTree, open_tree
+from .dataset import Dataset
 from .evaluation.settings import repository_names, settings_of
 from .rows import Key, Row
-from .sources import Dataset
 
 __all__ = ["CHARACTERS", "SETTINGS", "ChatExport", "Contexts", "export_chat", "messages_of", "train_splits"]
 

@@ -1,166 +1,241 @@
-"""The rows of a release: accepted tasks, in the order of the membership lists, with their provenance."""
+"""Opening a dataset or release: a folder, a Parquet or JSONL file, or a Hub id with an optional ``@tag``.
+
+Every reader goes through :func:`open_dataset`, which compares a release folder with its own ``SHA256SUMS`` first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import hashlib
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ..core.errors import BenchwrightError
-from ..core.files import canonical_json
-from ..core.models import Evidence, Example, Repository
-from ..core.tasks import TaskFolder, load_tasks, read_evidence
-from ..core.workspace import Workspace
-from .rows import Key, Row
-from .splits import is_train, read_split, split_names
+from ..core.errors import BenchwrightError, InfrastructureError
+from ..core.files import read_json_lines
+from .checksums import SUMS, changes
+from .rows import COLUMNS, PROVENANCE, Row, row_of
 
-__all__ = ["Compiled", "compile_rows"]
+__all__ = ["Dataset", "card_metadata", "open_dataset"]
+
+SUFFIXES = (".parquet", ".jsonl")
+SHARD = re.compile(r"^(?P<split>\w+(?:\.\w+)*)-\d{5}-of-\d{5}$")
+PLAIN = re.compile(r"^(?P<split>\w+(?:\.\w+)*)$")
+HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+(@[\w./-]+)?$")
+BATCH_ROWS = 1024
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """Everything of a release that comes from the tasks."""
+class Dataset:
+    """An opened dataset: its files by split, in the order its card gives them."""
 
-    splits: dict[str, list[Row]]
-    """``full`` first: what its list names, and every example that no train list names; then each list's own."""
-    tasks: list[TaskFolder]
-    """Tasks with at least one example that stands."""
-    repositories: list[Repository]
-    """The repositories of these tasks, in the registry's order."""
-    yanked: dict[Key, str]
-    """Withdrawn examples, each with the reason."""
+    name: str
+    """What the user named."""
+    root: Path
+    """The folder it lies in; for a single file, the file's."""
+    splits: dict[str, tuple[Path, ...]]
+    revision: str | None = None
+    """The commit on the Hub, None for a path."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The release folder with its environments and registry; None for a single data file."""
+        return self.root if self.root.is_dir() else None
+
+    def rows(self, split: str) -> Iterator[Row]:
+        """The rows of one split, checked, in order.
+
+        Raises:
+            BenchwrightError: no such split, a file cannot be read, a row is wrong, or an example stands twice.
+        """
+        if split not in self.splits:
+            raise BenchwrightError(
+                f"there is no split {split!r}", where=self.name, remedy=f"there is: {', '.join(self.splits)}"
+            )
+        seen = set()
+        for path in self.splits[split]:
+            for where, values in _read(path):
+                row = row_of(values, where)
+                if row.key in seen:
+                    raise BenchwrightError(f"the example {row.github_id}/{row.id} stands twice", where=where)
+                seen.add(row.key)
+                yield row
+
+    def main_split(self) -> str:
+        """The split an evaluation is about: ``full`` where there is one, else the only one.
+
+        Raises:
+            BenchwrightError: there are several and none is called ``full``.
+        """
+        if "full" in self.splits:
+            return "full"
+        if len(self.splits) == 1:
+            return next(iter(self.splits))
+        raise BenchwrightError(
+            "it has several splits and none is called full",
+            where=self.name,
+            remedy=f"name one with --split: {', '.join(self.splits)}",
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over the data files' names and bytes, in the order of the splits."""
+        whole = hashlib.sha256()
+        for split, paths in self.splits.items():
+            for path in paths:
+                with open(path, "rb") as file:
+                    whole.update(f"{split} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        return whole.hexdigest()
 
 
-def compile_rows(workspace: Workspace) -> Compiled:
-    """Make the rows of every split from the tasks on disk.
+def open_dataset(name: str, *, verify: bool = True) -> Dataset:
+    """Open what ``name`` names: a path where one exists, else a dataset on the Hub (``owner/name@tag``).
+
+    A folder with ``SHA256SUMS`` is compared with it, file by file, unless ``verify`` is False.
 
     Raises:
-        BenchwrightError: there are no examples, two have one number, a task's repository is not registered, or a
-            list names an example that is not there.
+        BenchwrightError: neither a path nor a Hub id, nothing in it, changed since it was built, or the Hub does not
+            have it.
+        InfrastructureError: the Hub cannot be reached.
     """
-    folders = load_tasks(workspace)
-    registry = {item.name: item for item in workspace.repositories()}
-    rows: dict[str, Row] = {}
-    withdrawn: dict[str, tuple[Key, str]] = {}
-    for item in folders:
-        _check_repository(item, registry)
-        evidence = read_evidence(item.folder)
-        for example in item.examples:
-            name = f"{item.task.repository.name}/{example.id}"
-            if name in rows or name in withdrawn:
-                raise BenchwrightError(f"the example {name} stands twice", where=str(item.folder / "examples.jsonl"))
-            if example.yanked is not None:
-                withdrawn[name] = (_number(registry, item), example.id), example.yanked
-            else:
-                _require_license(workspace, item, registry[item.task.repository.name])
-                rows[name] = _row(workspace, item, example, registry[item.task.repository.name], evidence)
-    if not rows:
-        raise BenchwrightError(
-            "there is no example to release",
-            where=str(workspace.tasks_dir),
-            remedy="benchwright annotate pull, or benchwright tasks import DATASET",
-        )
-    names = list(dict.fromkeys(["full", *split_names(workspace)]))
-    trained = {item for name in names if is_train(name) for item in read_split(workspace, name)}
-    splits = {name: _members(workspace, name, rows, withdrawn, trained) for name in names}
-    standing = [item for item in folders if any(example.yanked is None for example in item.examples)]
-    used = {item.task.repository.name for item in standing}
-    return Compiled(splits, standing, [r for r in registry.values() if r.name in used], dict(withdrawn.values()))
-
-
-def _number(registry: dict[str, Repository], item: TaskFolder) -> int:
-    number = registry[item.task.repository.name].github_id
-    assert number is not None  # checked before
-    return number
-
-
-def _check_repository(item: TaskFolder, registry: dict[str, Repository]) -> None:
-    reference = item.task.repository
-    known = registry.get(reference.name)
-    if known is None or known.github_id is None:
-        raise BenchwrightError(
-            f"its repository {reference.name} is not registered" if known is None else "its repository has no number",
-            where=str(item.folder / "task.toml"),
-            remedy=f"benchwright repos add {reference.url} --commit {reference.commit}",
-        )
-    if reference.github_id not in (None, known.github_id):
-        raise BenchwrightError(
-            f"it says github_id {reference.github_id}, the registry says {known.github_id} for {reference.name}",
-            where=str(item.folder / "task.toml"),
-        )
-
-
-def _require_license(workspace: Workspace, item: TaskFolder, repository: Repository) -> None:
-    """Text is passed on where the licence is known and on the list; else it must be found in the repository again."""
-    license = repository.license
-    if license is None:
-        raise BenchwrightError(
-            f"the licence of {repository.name} is not known, so its text cannot be redistributed",
-            where=str(workspace.repositories_path),
-            remedy='write its SPDX id as license = "...", or LicenseRef-NAME where it has none',
-        )
-    if license not in workspace.config.redistributable_licenses and item.oracle and item.task.source is None:
-        raise BenchwrightError(
-            f"the licence {license} of {repository.name} is not on the list of those that may be redistributed, and "
-            "the place of this text in the repository is not known",
-            where=str(item.folder / "oracle.md"),
-            remedy=f"read the licence; then add it to redistributable_licenses in {workspace.config_path.name}",
-        )
-
-
-def _members(
-    workspace: Workspace, name: str, rows: dict[str, Row], withdrawn: Collection[str], trained: Collection[str]
-) -> list[Row]:
-    listed = read_split(workspace, name)
-    unknown = [item for item in listed if item not in rows and item not in withdrawn]
-    if unknown:
-        raise BenchwrightError(
-            f"it lists {len(unknown)} examples that are not there: {', '.join(unknown[:5])}",
-            where=str(workspace.splits_dir / f"{name}.txt"),
-            remedy="remove these lines, or bring the tasks back",
-        )
-    members = [rows[item] for item in listed if item in rows]
-    if name != "full":
-        if not members:
+    path = Path(name)
+    if path.is_dir():
+        return _folder(name, path, verify=verify)
+    if path.exists():
+        if path.suffix not in SUFFIXES:
             raise BenchwrightError(
-                "no example of it stands, and an empty split cannot be loaded",
-                where=str(workspace.splits_dir / f"{name}.txt"),
-                remedy="remove the list, or put examples into it",
+                f"a dataset file ends in {' or '.join(SUFFIXES)}", where=name, remedy="or name the folder it lies in"
             )
-        return members
-    taken = {*listed, *trained}
-    return members + sorted((row for item, row in rows.items() if item not in taken), key=lambda row: row.key)
+        shard = SHARD.match(path.stem)  # one file of another name is the whole dataset
+        return Dataset(name, path, {shard["split"] if shard else "full": (path,)})
+    if not HUB_ID.match(name) or _is_local(path):
+        raise BenchwrightError(
+            "there is no such file or folder" + ("" if HUB_ID.match(name) else ", and it is no Hub id"),
+            where=name,
+            remedy="name a path, or owner/name@tag",
+        )
+    return _from_hub(name, verify=verify)
 
 
-def _row(
-    workspace: Workspace, item: TaskFolder, example: Example, repository: Repository, evidence: Iterable[Evidence]
-) -> Row:
-    task = item.task
-    assert repository.github_id is not None  # checked before
-    gold = [line for line in evidence if line.control == "gold" and line.example_id == example.id]
-    latest = gold[-1] if gold and gold[-1].outcome.passed else None
-    text = example.arguments_text
-    license = repository.license
-    return Row(
-        github_id=repository.github_id,
-        github=task.repository.url,
-        repo_id=example.id if example.repo_id is None else example.repo_id,
-        path=task.path,
-        arguments=canonical_json(example.arguments) if text is None else text,
-        instruction=example.instruction,
-        oracle=item.oracle if license in workspace.config.redistributable_licenses else "",
-        type=example.type,
-        id=example.id,
-        prefix_code=example.prefix_code,
-        output=example.output,
-        commit=task.repository.commit,
-        license=license,
-        source_path=task.source.path if task.source else None,
-        start_line=task.source.start_line if task.source else None,
-        end_line=task.source.end_line if task.source else None,
-        blob=task.source.blob if task.source else None,
-        task_id=task.id,
-        environment=task.environment or repository.environment or workspace.config.environment,
-        environment_digest=latest.environment_digest if latest else None,
-        verified_at=latest.at if latest else None,
-        evidence_digest=latest.digest if latest else None,
-    )
+def _is_local(path: Path) -> bool:
+    """Whether a name that is not there was meant as a path: a data file, or something in a folder that is there."""
+    return path.suffix in SUFFIXES or path.parts[0] in (".", "..", "releases") or path.parent.is_dir()
+
+
+def _folder(name: str, root: Path, revision: str | None = None, *, verify: bool) -> Dataset:
+    if verify and (root / SUMS).is_file():
+        _compare(root)
+    splits = _declared(root) or _by_file_name(root)
+    if not splits:
+        raise BenchwrightError("there is no Parquet or JSONL file in it", where=name)
+    return Dataset(name, root, splits, revision)
+
+
+def _compare(root: Path) -> None:
+    """Refuse a release that is not what was built; what the Hub adds beside it (``.gitattributes``) is no matter."""
+    for file, message in changes(root):
+        if message.endswith("does not list it") and Path(file).suffix not in SUFFIXES:
+            continue
+        raise BenchwrightError(
+            f"it was changed after it was built: {message}",
+            where=str(root / file),
+            remedy=f"get the release anew; or, where you changed it on purpose, remove {root / SUMS}",
+        )
+
+
+def card_metadata(root: Path) -> dict[str, Any]:
+    """The YAML block of ``README.md``; empty where there is none.
+
+    Raises:
+        BenchwrightError: the block is no YAML mapping.
+    """
+    import yaml
+
+    card = root / "README.md"
+    text = card.read_text("utf-8", errors="replace") if card.is_file() else ""
+    block = re.match(r"\A---\r?\n(.*?)\r?\n---(?:\r?\n|\Z)", text, re.DOTALL)
+    if not block:
+        return {}
+    try:
+        value = yaml.safe_load(block[1])
+    except yaml.YAMLError as error:
+        raise BenchwrightError(f"the card's metadata is no YAML: {error}", where=str(card)) from error
+    if not isinstance(value, dict):
+        raise BenchwrightError("the card's metadata is no mapping", where=str(card))
+    return value
+
+
+def _declared(root: Path) -> dict[str, tuple[Path, ...]]:
+    """Splits of the card's default configuration (the one marked default, called so, or the first)."""
+    configs = card_metadata(root).get("configs") or []
+    configs = [item for item in configs if isinstance(item, dict) and isinstance(item.get("data_files"), list)]
+    if not configs:
+        return {}
+    named = [item for item in configs if item.get("default") is True]
+    named += [item for item in configs if item.get("config_name") == "default"]
+    found: dict[str, tuple[Path, ...]] = {}
+    for entry in [*named, configs[0]][0]["data_files"]:
+        patterns = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
+        paths = sorted({path for pattern in patterns for path in root.glob(str(pattern)) if path.suffix in SUFFIXES})
+        if not paths:
+            raise BenchwrightError(
+                f"the card names {', '.join(map(str, patterns))} for the split {entry['split']}, and no file matches",
+                where=str(root / "README.md"),
+            )
+        found[str(entry["split"])] = tuple(paths)
+    return found
+
+
+def _by_file_name(root: Path) -> dict[str, tuple[Path, ...]]:
+    for folder in (root, root / "data", root / "default"):
+        found: dict[str, list[Path]] = {}
+        for path in sorted(folder.glob("*")):
+            shard = SHARD.match(path.stem) or PLAIN.match(path.stem) if path.suffix in SUFFIXES else None
+            if shard:
+                found.setdefault(shard["split"], []).append(path)
+        if found:
+            return {split: tuple(paths) for split, paths in found.items()}
+    return {}
+
+
+def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.suffix == ".jsonl":
+        for line, values in read_json_lines(path):
+            yield f"{path}:{line}", values
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            known = [name for name in (*COLUMNS, *PROVENANCE) if name in file.schema_arrow.names]
+            for batch in file.iter_batches(BATCH_ROWS, columns=known):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield f"{path} row {number}", values
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise BenchwrightError(f"not a readable Parquet file: {error}", where=f"{path} row {number + 1}") from error
+
+
+def _from_hub(name: str, *, verify: bool) -> Dataset:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import RevisionNotFoundError as NoRevision
+
+    repository, _, revision = name.partition("@")
+    try:
+        root = Path(snapshot_download(repository, repo_type="dataset", revision=revision or None))
+    except (RepositoryNotFoundError, NoRevision) as error:
+        raise BenchwrightError(
+            "there is no such path here, and the Hub has no such dataset or tag, or it is private",
+            where=name,
+            remedy="check the spelling; for a private one: hf auth login",
+        ) from error
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise InfrastructureError(
+            f"there is no such path here, and the Hub cannot be read: {type(error).__name__}",
+            where=name,
+            remedy="check the network, or download the dataset elsewhere and name its folder",
+        ) from error
+    return _folder(name, root, root.name, verify=verify)

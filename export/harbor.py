@@ -30,9 +30,9 @@ from ..core.files import atomic_write, digest_of, staged_directory
 from ..core.progress import Reporter
 from ..core.workspace import cache_dir
 from .chat import fenced
+from .dataset import Dataset
 from .evaluation.settings import Setting, repository_names, settings_of
 from .rows import Row
-from .sources import Dataset
 
 if TYPE_CHECKING:
     from ..validators.sandbox import System

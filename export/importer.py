@@ -14,11 +14,11 @@ from ..core.files import canonical_json
 from ..core.models import EntryPoint, Example, Repository, RepositoryRef, Source, Task
 from ..core.tasks import TaskFolder, load_tasks, write_task
 from ..core.workspace import Workspace
-from .documents import local_tree
-from .locate import Texts, locate
+from .dataset import Dataset
+from .find_oracle import Texts, locate
+from .release.splits import read_split, write_split
+from .release.trees import local_tree
 from .rows import Row, arguments_of
-from .sources import Dataset
-from .splits import read_split, write_split
 
 __all__ = ["Imported", "import_dataset"]
 

@@ -23,10 +23,10 @@ from ..core.models import Limits, Outcome, Repository
 from ..core.progress import Reporter
 from ..core.workspace import cache_dir
 from .chat import CHARACTERS, FENCES, Contexts, fenced, question_of
+from .dataset import Dataset
 from .evaluation.score import NOT_EXECUTED, Sample, examine, with_outcome
 from .evaluation.settings import Setting, repository_names, settings_of
 from .rows import Row, row_of
-from .sources import Dataset
 
 if TYPE_CHECKING:
     from ..curation.source import PinnedTree

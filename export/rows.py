@@ -40,6 +40,7 @@ PROVENANCE = (
     "start_line",
     "end_line",
     "blob",
+    "oracle_sha256",
     "task_id",
     "environment",
     "environment_digest",
@@ -75,6 +76,8 @@ class Row:
     start_line: int | None = None
     end_line: int | None = None
     blob: str | None = None
+    oracle_sha256: str | None = None
+    """Of the oracle, or, where that is left out for its licence, of the text that ``join`` gives instead."""
     task_id: str | None = None
     environment: str | None = None
     environment_digest: str | None = None

@@ -73,7 +73,7 @@ def _workspace(session: Session, target: str | None, rules: list[Rule], fix: boo
 
 def _dataset(session: Session, target: str | None, rules: list[Rule], fix: bool) -> Report:
     from ...curation.presets import preset_repositories
-    from ...export.sources import open_dataset
+    from ...export.dataset import open_dataset
     from ...validators.checks import check_dataset, fix_dataset
     from ..workspace import Workspace, cache_dir
 

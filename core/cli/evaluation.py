@@ -68,10 +68,10 @@ def evaluate(
 
     For example: benchwright evaluate releases/1.0.0 predictions.jsonl --sandbox docker -o run
     """
+    from ...export.dataset import open_dataset
     from ...export.evaluation import Options
     from ...export.evaluation import evaluate as run
     from ...export.evaluation.table import notes, table_rows
-    from ...export.sources import open_dataset
     from ..errors import BenchwrightError
 
     session = session_of(context)

@@ -50,7 +50,7 @@ def chat(
 ) -> None:
     """Training examples as chat messages (a JSONL file for each setting); never from test splits."""
     from ...export.chat import SETTINGS, export_chat
-    from ...export.sources import open_dataset
+    from ...export.dataset import open_dataset
 
     session = session_of(context)
     done = export_chat(
@@ -98,8 +98,8 @@ def harbor(
     build: Annotated[bool, typer.Option("--build", help="Build the tasks' images with the Docker engine.")] = False,
 ) -> None:
     """Harbor tasks, one for each example: environment, instruction, solution, and a verifier of our strict protocol."""
+    from ...export.dataset import open_dataset
     from ...export.harbor import export_harbor
-    from ...export.sources import open_dataset
 
     session = session_of(context)
     done = export_harbor(
@@ -135,8 +135,8 @@ def inspect(
     ] = None,
 ) -> None:
     """An inspect_ai task file with our scorer and sandbox: inspect eval DIR/NAME.py --model PROVIDER/MODEL."""
+    from ...export.dataset import open_dataset
     from ...export.inspect import export_inspect
-    from ...export.sources import open_dataset
 
     session = session_of(context)
     done = export_inspect(

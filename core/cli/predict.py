@@ -74,8 +74,8 @@ def predict(
 
     For example: benchwright predict releases/1.0.0 --model gpt-4o --setting oracle -o predictions.jsonl
     """
+    from ...export.dataset import open_dataset
     from ...export.evaluation import predict as asking
-    from ...export.sources import open_dataset
 
     session = session_of(context)
     options = asking.Options(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .session import session_of
+from .session import Session, session_of
+
+if TYPE_CHECKING:
+    from ...export.release import Built
 
 __all__ = ["register"]
 
@@ -27,26 +30,30 @@ def build(
         typer.Option("--output", "-o", metavar="DIR", help="Release folder; default: releases/VERSION."),
     ] = None,
     denormalized: Annotated[
-        bool, typer.Option("--denormalized", help="Add a configuration with each row's whole document.")
+        bool, typer.Option("--denormalized", help="Add a configuration with each row's whole document and passage.")
     ] = False,
+    allow_overlap: Annotated[
+        bool, typer.Option("--allow-overlap", help="Build although training and measuring overlap; the card says so.")
+    ] = False,
+    previous: Annotated[
+        str | None,
+        typer.Option(metavar="RELEASE", help="Tell changes from this release; default: the newest older one here."),
+    ] = None,
 ) -> None:
     """Build the release folder: Parquet, card, checksums, environments. Equal tasks give equal bytes."""
     from ...export.release import build_release
 
     session = session_of(context)
     workspace = session.workspace()
-    built = build_release(workspace, output, session.mirrors_of(workspace), denormalized=denormalized)
-    if built.unverified:
-        some = ", ".join(built.unverified[:5]) + (", ..." if len(built.unverified) > 5 else "")
-        session.reporter.warn(
-            f"{len(built.unverified)} of {built.splits['full']} rows are not known to pass: {some} "
-            "(verified_at is empty there; benchwright validate runs them)"
-        )
-    if built.without_text:
-        session.reporter.warn(
-            f"not on this machine, so their documents are named without text: {', '.join(built.without_text)} "
-            "(benchwright curate fetches them, or name a --mirror)"
-        )
+    built = build_release(
+        workspace,
+        output,
+        session.mirrors_of(workspace),
+        denormalized=denormalized,
+        allow_overlap=allow_overlap,
+        previous=previous,
+    )
+    _warn(session, built)
     session.reporter.result(
         {
             "folder": str(built.folder),
@@ -58,12 +65,68 @@ def build(
             "digest": built.digest,
             "unverified": list(built.unverified),
             "without_text": list(built.without_text),
+            "doubtful_licenses": list(built.doubtful_licenses),
+            "crossings": built.crossings.value(),
         },
         [
             f"built {built.folder}: version {built.version}, {built.tasks} tasks of {built.repositories} repositories",
             *(f"  {name}: {rows} rows" for name, rows in built.splits.items()),
             *([f"  {built.yanked} withdrawn examples left out"] if built.yanked else []),
             f"next: datasets.load_dataset({str(built.folder)!r}), or benchwright evaluate {built.folder} PREDICTIONS",
+        ],
+    )
+
+
+def _warn(session: Session, built: Built) -> None:
+    if built.unverified:
+        some = ", ".join(built.unverified[:5]) + (", ..." if len(built.unverified) > 5 else "")
+        session.reporter.warn(
+            f"{len(built.unverified)} of {built.splits['full']} rows are not known to pass: {some} "
+            "(verified_at is empty there; benchwright validate runs them)"
+        )
+    if built.without_text:
+        session.reporter.warn(
+            f"not on this machine, so their documents are named without text: {', '.join(built.without_text)} "
+            "(benchwright curate fetches them, or name a --mirror)"
+        )
+    for doubt in built.doubtful_licenses:
+        session.reporter.warn(f"the licence of {doubt} (correct repositories.toml, or leave it where you have decided)")
+    for line in built.crossings.lines():
+        session.reporter.warn(f"on both sides of the border between training and measuring: {line}")
+
+
+@release.command()
+def split(
+    context: typer.Context,
+    train: Annotated[
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of the tasks that go into id_train.")
+    ] = 0.5,
+    quarter: Annotated[
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of the examples of full that are in quarter.")
+    ] = 0.25,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another number chooses others.")] = 0,
+) -> None:
+    """Write splits/: full with its quarter, id_train, ood_train. What is in a list stays; what is new is added.
+
+    A task, and what is nearly the same, is on one side. Repositories with split = "train" in repositories.toml are
+    held out whole (ood_train); of the others tasks are chosen in each repository and type.
+    """
+    from ...export.release import assign_splits
+
+    session = session_of(context)
+    done = assign_splits(session.workspace(), train=train, quarter=quarter, seed=seed)
+    session.reporter.result(
+        done.value(),
+        [
+            *(
+                f"{name}: {count} examples of {done.tasks[name]} tasks, {done.added[name]} of them new"
+                for name, count in done.splits.items()
+            ),
+            *([f"{done.together} tasks are nearly the same as others and go with them"] if done.together else []),
+            f"held out for training: {', '.join(done.held_out)}"
+            if done.held_out
+            else 'no repository is held out: split = "train" in repositories.toml does it',
+            "next: benchwright release build",
         ],
     )
 
@@ -75,8 +138,8 @@ def diff(
     new: Annotated[str, typer.Argument(metavar="NEW", help="The release to compare with it.")],
 ) -> None:
     """Say what changed between two releases: examples added and removed, columns changed, splits joined and left."""
-    from ...export.diff import diff_releases
-    from ...export.sources import open_dataset
+    from ...export.dataset import open_dataset
+    from ...export.release import diff_releases
 
     found = diff_releases(open_dataset(old), open_dataset(new))
     session_of(context).reporter.result(found.as_json(), found.lines())
@@ -90,7 +153,7 @@ def check(
     ] = None,
 ) -> None:
     """Judge a release before anyone loads it: checksums, card, schema, every file and every row."""
-    from ...export.verify import check_release
+    from ...export.release import check_release
 
     session = session_of(context)
     if folder is None:

@@ -32,8 +32,8 @@ def import_(
 
     For example: benchwright tasks import super-dainiu/ml-bench --split full
     """
+    from ...export.dataset import open_dataset
     from ...export.importer import import_dataset
-    from ...export.sources import open_dataset
 
     session = session_of(context)
     workspace = session.workspace()

@@ -220,8 +220,8 @@ class _Walk:
             said += [f"{built.splits['full']} rows", str(built.folder.relative_to(self.workspace.root))]
 
     def _evaluate(self) -> None:
+        from ..dataset import open_dataset
         from ..evaluation import Options, evaluate
-        from ..sources import open_dataset
 
         with self._stage("evaluation") as said:
             release = self.workspace.root / "releases" / self.workspace.config.version

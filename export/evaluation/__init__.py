@@ -1,6 +1,6 @@
 """Scoring a model's answers with a release.
 
-Comes in: a release (``export.sources``) and a file of predictions. Goes out: ``results.jsonl`` (a line a sample),
+Comes in: a release (``export.dataset``) and a file of predictions. Goes out: ``results.jsonl`` (a line a sample),
 ``report.json`` and ``outcomes.jsonl`` (what each execution gave). Open ``run.py`` first; then ``answers.py`` (which
 text of an answer is the code), ``score.py`` and ``mlbench.py`` (the two protocols) and ``metrics.py`` (pass@k).
 """

@@ -15,8 +15,8 @@ from typing import Any
 
 from ...core.files import digest_of
 from ..chat import Contexts, question_of
+from ..dataset import Dataset
 from ..rows import Row
-from ..sources import Dataset
 from .tokens import LONGEST, count_tokens, cut_at
 
 __all__ = ["CONTEXT_TOKENS", "SETTINGS", "Prompt", "Prompts"]

@@ -17,8 +17,8 @@ from ...core import toolkit_version
 from ...core.errors import BenchwrightError
 from ...core.files import atomic_write
 from ...core.progress import Reporter
+from ..dataset import Dataset
 from ..rows import Key, Row
-from ..sources import Dataset
 from .answers import is_text
 from .execute import DEFAULT_SANDBOX, Gold, Work, environment_digests, execute
 from .metrics import DRAWS, LEVEL, SEED

@@ -13,8 +13,8 @@ from ...core.errors import BenchwrightError
 from ...core.files import read_json_lines
 from ...core.models import Limits, Repository, explain
 from ...core.workspace import Workspace, cache_dir
+from ..dataset import Dataset
 from ..rows import Key, Row
-from ..sources import Dataset
 
 __all__ = ["DEFAULT_ENVIRONMENT", "Options", "Setting", "clones_dir", "repository_names", "settings_of"]
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from ...core.errors import BenchwrightError
-from ..release import SUMS
-from ..sources import card_metadata
+from ..checksums import SUMS
+from ..dataset import card_metadata
 
 __all__ = ["KEPT", "LocalFile", "ReleaseFolder", "read_release", "tag_of"]
 

@@ -16,7 +16,7 @@ from ...core.files import atomic_write, canonical_json
 from ...core.progress import Reporter
 from ...core.tasks import load_tasks
 from ...core.workspace import Workspace
-from ..release import SUMS
+from ..checksums import SUMS
 from .client import Hub
 from .folder import tag_of
 from .locking import publishing

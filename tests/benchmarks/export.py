@@ -18,13 +18,13 @@ from typing import Any
 
 from benchwright.core.models import Repository
 from benchwright.core.progress import Reporter
-from benchwright.export.documents import DOCUMENT_DTYPES
+from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.evaluation import Options, evaluate
 from benchwright.export.evaluation.score import examine
 from benchwright.export.evaluation.settings import clones_dir
-from benchwright.export.parquet import ROW_DTYPES, write_parquet
+from benchwright.export.release.parquet import ROW_DTYPES, write_parquet
+from benchwright.export.release.repositories import DOCUMENT_DTYPES
 from benchwright.export.rows import row_of
-from benchwright.export.sources import Dataset, open_dataset
 from benchwright.validators.execution import Job, Runner
 
 ROWS = 10_115

@@ -14,8 +14,8 @@ from benchwright.core.progress import Reporter
 from benchwright.core.tasks import write_task
 from benchwright.core.workspace import Workspace
 from benchwright.export.chat import export_chat, fenced
+from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.release import build_release
-from benchwright.export.sources import Dataset, open_dataset
 
 QUIET = Reporter(quiet=True)
 README = "# Adder\n\nAdds numbers. Run `python add.py A B` to add A and B. The sum is printed.\n"
@@ -53,7 +53,8 @@ def release(root: Path, commit: str, splits: dict[str, list[int]]) -> Dataset:
     workspace.splits_dir.mkdir()
     for name, members in splits.items():
         (workspace.splits_dir / f"{name}.txt").write_text("".join(f"adder/{n}\n" for n in members))
-    return open_dataset(str(build_release(workspace).folder))
+    # one task on both sides: what the export itself must keep apart
+    return open_dataset(str(build_release(workspace, allow_overlap=True).folder))
 
 
 def lines(path: Path) -> list[dict[str, object]]:

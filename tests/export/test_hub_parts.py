@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.core.errors import BenchwrightError, InfrastructureError, PrerequisiteError
+from benchwright.export.checksums import write_sums
 from benchwright.export.hub import patience
 from benchwright.export.hub.client import RemoteFile, difference
 from benchwright.export.hub.folder import LocalFile, read_release
@@ -18,7 +19,6 @@ from benchwright.export.hub.patience import hinted_wait, patiently, redacted, se
 from benchwright.export.hub.plan import _may_write
 from benchwright.export.hub.readback import _differences
 from benchwright.export.hub.yank import _with_notice, _with_sum
-from benchwright.export.release import write_sums
 
 CARD = """---
 configs:

@@ -13,8 +13,8 @@ from benchwright.core.errors import BenchwrightError
 from benchwright.core.tasks import load_tasks, write_task
 from benchwright.core.workspace import Workspace
 from benchwright.export import COLUMNS, build_release, import_dataset, open_dataset
+from benchwright.export.release.splits import read_split, write_split
 from benchwright.export.rows import parse_arguments
-from benchwright.export.splits import read_split, write_split
 
 RUN = "from benchwright.core.cli import main; main()"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data/ml-bench"
@@ -203,19 +203,25 @@ def test_four_published_splits_come_back_each_with_its_own_rows(workspace, make_
     for name, rows in published.items():
         write_rows(rows, f"data/{name}.jsonl")
     bring_in(workspace, tmp_path / "data")
-    build_release(workspace, tmp_path / "out")
+    with pytest.raises(BenchwrightError, match="near-duplicates stand on both sides") as raised:
+        build_release(workspace, tmp_path / "out")
+    assert "--allow-overlap" in (raised.value.remedy or "")
+    build_release(workspace, tmp_path / "out", allow_overlap=True)
     for name, rows in published.items():
         assert loaded(tmp_path / "out", name) == rows
 
 
-def test_a_task_on_both_sides_of_the_train_border_is_found(workspace, make_row, write_rows, tmp_path):
-    from benchwright.export.verify import check_release
+def test_a_task_on_both_sides_of_the_train_border_is_refused_and_found(workspace, make_row, write_rows, tmp_path):
+    from benchwright.export.release.verify import check_release
 
     bring_in(workspace, write_rows([make_row(1), make_row(2), make_row(3, path="./other")]))
     write_split(workspace, "full", ["kettle/1"])
     write_split(workspace, "id_train", ["kettle/2", "kettle/3"])
-    built = build_release(workspace, tmp_path / "out")
-    assert [problem.rule for problem in check_release(built.folder)] == ["release-border"]
+    with pytest.raises(BenchwrightError, match="1 tasks and 1 near-duplicates"):
+        build_release(workspace, tmp_path / "out")
+    built = build_release(workspace, tmp_path / "out", allow_overlap=True)
+    assert [problem.rule for problem in check_release(built.folder)] == ["release-border", "release-near-duplicate"]
+    assert "1 tasks and 1 near-duplicates stand both" in (built.folder / "README.md").read_text()
 
 
 def test_a_bare_dataset_takes_its_pins_from_the_preset(make_row, write_rows, tmp_path):

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from benchwright.core.cli import app
 from benchwright.core.errors import BenchwrightError, InfrastructureError
 from benchwright.core.progress import Reporter
+from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.evaluation.predict import Options, Predicted, asking, declared_by, pacing, predict, preview
 from benchwright.export.evaluation.predict.pacing import Pace, backoff, retry_after
 from benchwright.export.evaluation.predictions import read_predictions
-from benchwright.export.sources import Dataset, open_dataset
 
 QUIET = Reporter(quiet=True)
 KEY = "sk-not-to-be-seen-0123456789"

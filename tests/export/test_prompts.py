@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from benchwright.core.errors import BenchwrightError
+from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.evaluation.prompts import SETTINGS, Prompts
 from benchwright.export.evaluation.tokens import LONGEST, count_tokens, cut_at
-from benchwright.export.sources import Dataset, open_dataset
 
 TEXTS = {
     "prose": "The kettle boils when the water in it is hot enough, and whistles so that nobody forgets it. " * 40,

@@ -10,10 +10,10 @@ from benchwright.core.models import Repository, RepositoryRef, Source, Task
 from benchwright.core.tasks import load_tasks, write_task
 from benchwright.core.workspace import Workspace
 from benchwright.export import build_release, import_dataset, join, open_dataset
-from benchwright.export.diff import diff_releases
-from benchwright.export.release import write_sums
-from benchwright.export.splits import write_split
-from benchwright.export.verify import check_release
+from benchwright.export.checksums import write_sums
+from benchwright.export.release.diff import diff_releases
+from benchwright.export.release.splits import write_split
+from benchwright.export.release.verify import check_release
 
 README = "# Kettle\n\nBoil water.\n\n    python boil.py --litres 2\n\nThat is all: ü.\n"
 LICENCE = "Everybody may read this, and nobody may copy it.\n"

@@ -8,12 +8,12 @@ import pytest
 
 from benchwright.core.errors import BenchwrightError
 from benchwright.core.progress import Reporter
+from benchwright.export.dataset import open_dataset
 from benchwright.export.evaluation import Options, evaluate
 from benchwright.export.evaluation.evidence import EvidenceFile
 from benchwright.export.evaluation.page import html_page
 from benchwright.export.evaluation.runs import Run, compare, open_run
 from benchwright.export.evaluation.table import comparison_lines, runs_table
-from benchwright.export.sources import open_dataset
 
 HOSTILE = "```bash\npython train.py --lr 0.5 --epochs 3\n```\n</script><script>alert(1)</script><!-- \u2028 \ud800 é"
 

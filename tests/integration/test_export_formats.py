@@ -20,10 +20,10 @@ from benchwright.core.models import Example, Repository, RepositoryRef, Task
 from benchwright.core.progress import Reporter
 from benchwright.core.tasks import write_task
 from benchwright.core.workspace import Workspace
+from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.harbor import content_digest, export_harbor
 from benchwright.export.inspect import export_inspect
 from benchwright.export.release import build_release
-from benchwright.export.sources import Dataset, open_dataset
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchwright.core.workspace import Workspace
-from benchwright.export.release import write_sums
+from benchwright.export.checksums import write_sums
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 

@@ -17,8 +17,8 @@ from ....core import toolkit_version
 from ....core.errors import BenchwrightError
 from ....core.files import atomic_write
 from ....core.progress import Reporter
+from ...dataset import Dataset
 from ...rows import Row
-from ...sources import Dataset
 from ..prompts import CONTEXT_TOKENS, Prompt, Prompts
 from ..tokens import TOKENIZER
 from .asking import Asking

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.files import read_json_lines
-from .rows import Key, Row
-from .sources import Dataset
+from ...core.files import read_json_lines
+from ..dataset import Dataset
+from ..rows import Key, Row
 
 __all__ = ["Difference", "diff_releases"]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import BenchwrightError
-from .rows import COLUMNS, INTEGERS, PROVENANCE
+from ...core.errors import BenchwrightError
+from ..rows import COLUMNS, INTEGERS, PROVENANCE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,28 +28,40 @@ GROUP_BYTES = 64 * 1024**2
 DICTIONARY_BYTES = 64 * 1024**2
 
 
-def schema_of(dtypes: Mapping[str, str]) -> pa.Schema:
-    """The Arrow schema with the metadata by which ``datasets`` knows the types again."""
+def schema_of(dtypes: Mapping[str, str], canary: str = "") -> pa.Schema:
+    """The Arrow schema with the metadata by which ``datasets`` knows the types again, and the canary."""
     import pyarrow as pa
 
     features = {name: {"dtype": dtype, "_type": "Value"} for name, dtype in dtypes.items()}
-    types = {"int64": pa.int64(), "string": pa.string(), "large_string": pa.large_string()}
+    types = {
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "string": pa.string(),
+        "large_string": pa.large_string(),
+    }
+    if unknown := sorted({dtype for dtype in dtypes.values() if dtype not in types}):
+        raise BenchwrightError(f"a release has no columns of type {', '.join(unknown)}", where="dataset_info")
     return pa.schema(
         [(name, types[dtype]) for name, dtype in dtypes.items()],
-        metadata={"huggingface": json.dumps({"info": {"features": features}})},
+        metadata={
+            "huggingface": json.dumps({"info": {"features": features}}),
+            **({"canary": f"canary GUID {canary}"} if canary else {}),
+        },
     )
 
 
-def write_parquet(path: Path, dtypes: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+def write_parquet(
+    path: Path, dtypes: Mapping[str, str], rows: Iterable[Mapping[str, Any]], canary: str = ""
+) -> tuple[int, int]:
     """Write ``rows`` and give ``(number of rows, bytes of their values in memory)``.
 
     Raises:
-        BenchwrightError: a value is not of its column's type, or no UTF-8 text (the row's number is named).
+        BenchwrightError: a value is not of its column's type, or no UTF-8 text (row and column are named).
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = schema_of(dtypes)
+    schema = schema_of(dtypes, canary)
     path.parent.mkdir(parents=True, exist_ok=True)
     count = size = 0
     with pq.ParquetWriter(
@@ -64,10 +76,7 @@ def write_parquet(path: Path, dtypes: Mapping[str, str], rows: Iterable[Mapping[
             try:
                 table = pa.Table.from_pylist(group, schema=schema)
             except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError) as error:
-                raise BenchwrightError(
-                    f"a value does not fit the declared schema: {error}",
-                    where=f"{path.name}, rows {count + 1} to {count + len(group)}",
-                ) from error
+                raise _misfit(path, schema, group, count, error) from error
             writer.write_table(table, row_group_size=len(group))
             count += len(group)
             size += table.nbytes
@@ -79,9 +88,29 @@ def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any
     size = 0
     for row in rows:
         group.append(row)
-        size += sum(4 * len(value) for value in row.values() if isinstance(value, str) and len(value) > 1024)
+        size += sum(len(value) for value in row.values() if isinstance(value, str) and len(value) > 1024)
         if len(group) >= GROUP_ROWS or size >= GROUP_BYTES:
             yield group
             group, size = [], 0
     if group:
         yield group
+
+
+def _misfit(
+    path: Path, schema: pa.Schema, group: list[Mapping[str, Any]], before: int, error: Exception
+) -> BenchwrightError:
+    """The error that names the first value which cannot be stored."""
+    import pyarrow as pa
+
+    for number, row in enumerate(group, before + 1):
+        for field in schema:
+            try:
+                pa.array([row.get(field.name)], type=field.type)
+            except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError) as reason:
+                return BenchwrightError(
+                    f"the column {field.name} cannot hold this value: {reason}",
+                    where=f"{path.parent.name}/{path.name} row {number} "
+                    f"(example {row.get('github_id')}/{row.get('id')})",
+                    remedy="correct it in tasks/ (benchwright check names the file)",
+                )
+    return BenchwrightError(f"the rows do not fit the declared schema: {error}", where=path.name)

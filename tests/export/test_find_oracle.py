@@ -9,8 +9,8 @@ from benchwright.core.models import Repository
 from benchwright.core.tasks import load_tasks
 from benchwright.core.workspace import Workspace
 from benchwright.export import import_dataset, open_dataset
-from benchwright.export.documents import local_tree
-from benchwright.export.locate import Texts, locate
+from benchwright.export.find_oracle import Texts, locate
+from benchwright.export.release.trees import local_tree
 
 SECTION = """\
 ## Boiling **water**

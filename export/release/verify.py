@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from ..core.errors import BenchwrightError
+from ...core.errors import BenchwrightError
+from ...core.files import read_json_lines
+from ..checksums import SUMS, changes
+from ..dataset import card_metadata, open_dataset
+from ..rows import Row, arguments_of
+from .border import crossings
 from .parquet import schema_of
-from .release import SUMS
-from .rows import arguments_of
-from .sources import card_metadata, open_dataset
-from .splits import check_split_name, is_train
+from .splits import check_split_name
 
 __all__ = ["Problem", "check_release"]
 
 GROUP_BYTES = 100 * 1024**2
 HUNDRED_ROWS_BYTES = 300_000_000
 """What the Hub's viewer can scan (its defaults)."""
+REQUIRED = (
+    "README.md", "CHANGELOG.md", "CITATION.cff", "THIRD_PARTY_LICENSES", "canary.txt", "composition.html",
+    "croissant.json", "eval.yaml", "repositories.toml", "tasks.jsonl",
+)  # fmt: skip
+"""Files that every release has."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ def check_release(folder: Path) -> list[Problem]:
     if not folder.is_dir():
         raise BenchwrightError("there is no such folder", where=str(folder), remedy="benchwright release build")
     found: list[Problem] = []
-    for check in (_checksums, _card, _rows):
+    for check in (_checksums, _files, _card, _rows):
         try:
             found.extend(check(folder))
         except BenchwrightError as error:
@@ -58,22 +65,11 @@ def _error(rule: str, where: str, message: str) -> Problem:
 
 
 def _checksums(folder: Path) -> Iterator[Problem]:
-    sums = folder / SUMS
-    if not sums.is_file():
+    if not (folder / SUMS).is_file():
         yield _error("checksum", SUMS, "it is missing")
         return
-    listed: dict[str, str] = {}
-    for line in sums.read_text("utf-8").splitlines():
-        digest, _, name = line.partition("  ")
-        listed[name] = digest
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
-    for name in sorted(listed.keys() | there):
-        if name not in there:
-            yield _error("checksum", name, f"{SUMS} lists it, and it is not there")
-        elif name not in listed:
-            yield _error("checksum", name, f"{SUMS} does not list it")
-        elif hashlib.sha256((folder / name).read_bytes()).hexdigest() != listed[name]:
-            yield _error("checksum", name, f"its content is not what {SUMS} says")
+    for name, message in changes(folder):
+        yield _error("checksum", name, message)
 
 
 def _card(folder: Path) -> Iterator[Problem]:
@@ -141,25 +137,56 @@ def _groups(metadata: Any, where: str) -> Iterator[Problem]:
             yield Problem("release-size", "warning", where, message)
 
 
+def _files(folder: Path) -> Iterator[Problem]:
+    """What every release holds is there and not empty."""
+    for name in REQUIRED:
+        path = folder / name
+        if not path.is_file():
+            yield _error("file", name, "it is missing")
+        elif not path.read_bytes().strip():
+            yield _error("file", name, "it is empty")
+
+
 def _rows(folder: Path) -> Iterator[Problem]:
-    dataset = open_dataset(str(folder))
-    unpinned = unlicensed = 0
-    sides: dict[tuple[str, ...], set[bool]] = {}
-    for split in dataset.splits:
-        for row in dataset.rows(split):
-            sides.setdefault(row.task, set()).add(is_train(split))
-            unpinned += row.commit is None
-            unlicensed += row.license is None
-            try:
-                arguments_of(row)
-            except BenchwrightError as error:
-                yield _error("row", f"{split} {error.where}", error.message)
-    for count, column in ((unpinned, "commit"), (unlicensed, "license")):
-        if count:
+    dataset = open_dataset(str(folder), verify=False)
+    splits = {name: list(dataset.rows(name)) for name in dataset.splits}
+    every = {row.key: row for rows in splits.values() for row in rows}.values()
+    for row in every:
+        try:
+            arguments_of(row)
+        except BenchwrightError as error:
+            yield _error("row", str(error.where), error.message)
+    for column in ("commit", "license", "task_id"):
+        if count := sum(getattr(row, column) is None for row in every):
             yield Problem("release-provenance", "warning", "data", f"{count} rows have no {column}")
-    for task in sorted(task for task, found in sides.items() if len(found) > 1):
-        yield _error(
-            "border", task[0] if len(task) == 1 else task[1], "the task stands in a train split and in another"
-        )
-    if "full" not in dataset.splits:
+    yield from _tasks(folder, every)
+    yield from _border(splits)
+    yield from _addresses(every)
+    if "full" not in splits:
         yield Problem("release-split", "warning", "data", "there is no split called full")
+
+
+def _tasks(folder: Path, rows: Iterable[Row]) -> Iterator[Problem]:
+    """Every row's task has its line in tasks.jsonl, from which evaluators take limits and network."""
+    path = folder / "tasks.jsonl"
+    if not path.is_file():
+        return
+    listed = {fields.get("task_id") for _line, fields in read_json_lines(path)}
+    missing = sorted({row.task_id for row in rows if row.task_id is not None} - listed)
+    if missing:
+        yield _error("tasks", path.name, f"{len(missing)} tasks of rows have no line in it: {', '.join(missing[:5])}")
+
+
+def _border(splits: Mapping[str, Sequence[Row]]) -> Iterator[Problem]:
+    found = crossings(splits)
+    for task in found.tasks:
+        yield _error("border", task, "the task stands in a train split and in another")
+    for pair in found.alike:
+        where = f"{pair.one.github_id}/{pair.one.id}"
+        yield _error("near-duplicate", where, f"nearly the same stands in a train split: {pair.line()}")
+
+
+def _addresses(rows: Iterable[Row]) -> Iterator[Problem]:
+    for address in sorted({row.github for row in rows if urlsplit(row.github).scheme in ("", "file")}):
+        message = "this address of a repository means something on this machine only"
+        yield Problem("release-address", "warning", address, message)

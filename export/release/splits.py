@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..core.errors import BenchwrightError
-from ..core.files import atomic_write
-from ..core.workspace import Workspace
+from ...core.errors import BenchwrightError
+from ...core.files import atomic_write
+from ...core.workspace import Workspace
 
 __all__ = ["check_split_name", "is_train", "read_split", "split_names", "write_split"]
 
