@@ -69,7 +69,7 @@ def bound_arguments(report: FlagReport, args: Sequence[str]) -> tuple[tuple[Argu
         given: Any = value if "=" in option else (words[0] if len(words) == 1 else list(words) or True)
         arguments.append(Argument(name=name.lstrip("-"), flag=name, value=given, static=True))
     unknown_words = {word for option, words in binding.unknown.items() for word in (option, *words)}
-    extras = [word for word in binding.extras if word not in unknown_words]
+    extras = [word for word in binding.extras if not unknown_words.intersection((word, word.partition("=")[0]))]
     arguments += [
         Argument(name=f"argument{number}", value=word)
         for number, word in enumerate(extras, 1)

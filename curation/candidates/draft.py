@@ -35,6 +35,8 @@ class Draft:
     prefix: str = ""
     calls: tuple[Call, ...] = ()
     """Calls of the repository's own names, for a snippet."""
+    foreign: bool = False
+    """A snippet that imports nothing of the repository."""
     notes: list[tuple[float, str]] = field(default_factory=list)
     """What raises or lowers the score: weight and phrase."""
     also_at: list[Source] = field(default_factory=list)

@@ -104,7 +104,7 @@ class DocumentReader:
                 section = self.outline.section(passage.block.start_line)
                 start = carried if section == where else ""
                 yield from self._from_commands(number, passage, start)
-                if passage.block.kind != "inline":
+                if not passage.block.in_text:
                     carried, where = join_folder(start, passage.reading.cwd), section
             if passage.snippet is not None:
                 draft = self._from_snippet(number, passage, passage.snippet)
@@ -121,7 +121,7 @@ class DocumentReader:
                 continue
             cwd = join_folder(start, command.cwd)
             found = locate(self.layout, invocation, self.folder, cwd)
-            if found:
+            if found and (found.target or passage.block.kind != "prose"):
                 yield self._command_draft(number, position, passage, command, invocation, found)
 
     def _command_draft(
@@ -142,7 +142,7 @@ class DocumentReader:
             normal=" ".join([found.entry_point.target, *_flat(key)]),
             scopes=scopes,
             preferred=self._preferred(scopes),
-            origin="inline" if block.kind == "inline" else "block",
+            origin="inline" if block.in_text else "block",
             args=invocation.args,
             static=invocation.static,
             prefix=prefix_for(self.layout, self.outline, self.passages, number, position, self.folder, found.folder),
@@ -161,14 +161,14 @@ class DocumentReader:
         return draft
 
     def _lines(self, block: Block, command: Command) -> tuple[int, int]:
-        if block.kind == "inline":
+        if block.in_text:
             return block.start_line, block.end_line
         return min(command.start_line, block.end_line), min(command.end_line, block.end_line)
 
     def _preferred(self, scopes: Sequence[OracleScope]) -> ScopeName:
         """The section where the block is the only one in it, else the block with the text that leads to it."""
         section = next((scope for scope in scopes if scope.scope == "section"), None)
-        if section and self.outline.code_blocks_in((section.start_line, section.end_line)) <= 1:
+        if section and len(self.outline.blocks_in((section.start_line, section.end_line))) <= 1:
             return "section"
         return scopes[0].scope
 
@@ -202,6 +202,7 @@ class DocumentReader:
             order=(self.rank, self.document.path, block.start_line, 0),
         )
         if not own and not earlier:
+            draft.foreign = True
             draft.notes.append((-0.3, "imports nothing of the repository"))
         elif not own:
             draft.notes.append((-0.2, "goes on from an earlier snippet"))

@@ -126,11 +126,17 @@ class Layout:
 
     def _find_by_search(self, name: str, doc_folder: str, outside: bool) -> Place | None:
         parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+        given = len(parts)
         while parts and (parts[0].startswith(("$", "~", "<", "{")) or parts[0].casefold() == self.name.casefold()):
             parts = parts[1:]
         if not parts:
             return None
         same_name = self._by_name.get(parts[-1], [])
+        whole = "/".join(parts)
+        if len(parts) < given and whole in self.files:
+            return Place(
+                whole, "", "suffix"
+            )  # after a variable or the repository's own name comes a path from its root
         # of a path from somebody's own machine, the longest end of at least two parts that is found here
         for skip in range(len(parts) - 1 if outside else 1):
             tail = "/".join(parts[skip:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -35,7 +36,12 @@ _SHOWN: dict[str, Any] = {
 def merge(drafts: Iterable[Draft]) -> list[Draft]:
     """Put the same task together: the first in order stays, with the other places in ``also_at``."""
     first: dict[tuple[object, ...], Draft] = {}
-    for draft in sorted(drafts, key=lambda draft: tuple(map(str_or_number, draft.order))):
+    ordered = sorted(drafts, key=lambda draft: tuple(map(str_or_number, draft.order)))
+    own = {_without_package(draft.normal): draft for draft in ordered if not draft.foreign}
+    for draft in ordered:
+        twin = own.get(_without_package(draft.normal)) if draft.foreign else None
+        if twin and twin.source.path != draft.source.path:
+            draft.key = twin.key  # a copy of the document for those who install the package under another name
         known = first.setdefault(draft.key, draft)
         if known is draft:
             continue
@@ -45,6 +51,11 @@ def merge(drafts: Iterable[Draft]) -> list[Draft]:
     for draft in first.values():
         draft.also_at = _distinct(draft.also_at, draft.source)
     return list(first.values())
+
+
+def _without_package(code: str) -> str:
+    """A snippet's normal form without the outermost package of dotted imports."""
+    return re.sub(r"\b(from|import) \w+ (?=\.)", r"\1 ", code)
 
 
 def str_or_number(part: object) -> tuple[int, int, str]:

@@ -28,7 +28,7 @@ class Outline:
         self.headings = sorted(document.headings, key=lambda heading: heading.line)
         self._starts = [heading.line for heading in self.headings]
         self._blocks = sorted(
-            (block for block in document.blocks if block.kind != "inline"), key=lambda block: block.outer_start
+            (block for block in document.blocks if not block.in_text), key=lambda block: block.outer_start
         )
         self._scopes: dict[tuple[int, int], tuple[OracleScope, ...]] = {}
 
@@ -165,5 +165,11 @@ class Outline:
     def _joined(self, span: Span, end: int) -> Span:
         return span[0], max(span[1], end)
 
-    def code_blocks_in(self, span: Span) -> int:
-        return sum(span[0] <= block.outer_start <= span[1] for block in self._blocks)
+    def section_scope(self, span: Span) -> OracleScope:
+        """A section as a scope of its own."""
+        start, end = self._trimmed(span)
+        return OracleScope(scope="section", start_line=start, end_line=end, text=self.document.slice(start, end))
+
+    def blocks_in(self, span: Span) -> list[Block]:
+        """The blocks of code that begin within ``span``, in order."""
+        return [block for block in self._blocks if span[0] <= block.outer_start <= span[1]]

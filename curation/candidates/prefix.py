@@ -39,7 +39,7 @@ def prefix_for(
     lines: list[str] = []
     for earlier in passages[:number]:
         in_section = section[0] <= earlier.block.start_line <= section[1]
-        if in_section and earlier.reading and earlier.block.kind != "inline" and _only_prepares(earlier):
+        if in_section and earlier.reading and not earlier.block.in_text and _only_prepares(earlier):
             lines += _setup(earlier.reading.commands, None, layout, doc_folder, folder)
     if task:
         own = {name for command in commands[:position] for name in _set_by(command)}

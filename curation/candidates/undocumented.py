@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ...core.models import EntryPoint, Source
+from ...core.models import EntryPoint, OracleScope, Source
 from .draft import Draft
 from .from_document import DocumentReader, command_key
 from .from_scripts import does_work
@@ -49,7 +49,7 @@ def undocumented_drafts(
     count = 0
     for path, data in layout.tree.read_many(paths):
         if count < MOST_SCRIPTS and _has_command_line(path, data):
-            found = finder.best(path, data)
+            found = finder.likely(path, data)
             if found:
                 count += 1
                 yield _draft(layout, path, *found)
@@ -84,38 +84,44 @@ class _SectionFinder:
             self._by_folder.setdefault(reader.folder, []).append(reader)
         self._sections: dict[str, list[tuple[Span, Counter[str]]]] = {}
 
-    def best(self, path: str, data: bytes) -> tuple[DocumentReader, Span] | None:
+    def likely(self, path: str, data: bytes) -> tuple[DocumentReader, list[Span]] | None:
+        """The nearest document and its two likeliest sections, the likeliest first."""
         folder = posixpath.dirname(path)
         while folder not in self._by_folder and folder:
             folder = posixpath.dirname(folder)
         readers = self._by_folder.get(folder)
         if not readers:
             return None
-        reader = readers[0]
-        sections = self._sections_of(reader)
+        sections = self._sections_of(readers[0])
         query = _words_of_script(path, data)
         spread = Counter(word for _, words in sections for word in words)
-        best: tuple[float, int, Span] | None = None
-        for number, (span, words) in enumerate(sections):
+
+        def likeness(section: tuple[Span, Counter[str]]) -> float:
+            words = section[1]
             total = sum(
                 weight * math.log(1 + len(sections) / spread[word]) * words[word] / (words[word] + 1)
                 for word, weight in query.items()
                 if word in words
             )
             # of sections equally alike, one that shows how things are run
-            total += 0.5 * bool(words["python"] or words["bash"] or words["run"]) + 0.2 * bool(words["usage"])
-            if best is None or total > best[0]:
-                best = (total, number, span)
-        return (reader, best[2]) if best else None
+            return total + 0.5 * bool(words["python"] or words["bash"] or words["run"]) + 0.2 * bool(words["usage"])
+
+        ranked = sorted(sections, key=likeness, reverse=True)
+        return readers[0], [span for span, _ in ranked[:2]]
 
     def _sections_of(self, reader: DocumentReader) -> list[tuple[Span, Counter[str]]]:
         path = reader.document.path
         if path not in self._sections:
-            outline: Outline = reader.outline
             self._sections[path] = [
-                (span, Counter(_words(reader.document.slice(*span)))) for span in outline.sections()
+                (span, _words_of_section(reader.outline, span)) for span in reader.outline.sections()
             ]
         return self._sections[path]
+
+
+def _words_of_section(outline: Outline, span: Span) -> Counter[str]:
+    """How often each word stands there; what stands in code counts twice, for it shows how a thing is used."""
+    code = "\n".join(block.text for block in outline.blocks_in(span))
+    return Counter(_words(f"{outline.document.slice(*span)}\n{code}"))
 
 
 def _words(text: str) -> list[str]:
@@ -140,8 +146,8 @@ def _words_of_script(path: str, data: bytes) -> dict[str, float]:
     imported = " ".join(re.findall(r"^\s*(?:from\s+[\w.]+\s+)?import\s+([^\n#]+)", text, re.M))
     options = " ".join(re.findall(r"['\"]--?([\w-]+)['\"]", text)).replace("-", "_")
     for words, weight in (
-        (_words(options), 0.15),
-        (_words(imported), 0.4),
+        (_words(options), 0.05),
+        (_words(imported), 0.15),
         (_words(posixpath.basename(posixpath.dirname(path))), 1.0),
         (_words(posixpath.basename(path)[:-3]), 6.0),
     ):
@@ -151,11 +157,12 @@ def _words_of_script(path: str, data: bytes) -> dict[str, float]:
     return query
 
 
-def _draft(layout: Layout, path: str, reader: DocumentReader, span: Span) -> Draft:
+def _draft(layout: Layout, path: str, reader: DocumentReader, spans: Sequence[Span]) -> Draft:
     folder, name = posixpath.split(path)
     if not folder.startswith(reader.folder):
         folder = reader.folder
-    scopes = reader.outline.scopes(span[0], span[1])
+    span, *others = spans
+    scopes = _scopes(reader.outline, span, others)
     draft = Draft(
         source=reader.source(span[0], span[1]),
         type="Bash Script",
@@ -172,3 +179,11 @@ def _draft(layout: Layout, path: str, reader: DocumentReader, span: Span) -> Dra
     )
     draft.also_at.append(Source(path=path, blob=layout.tree.blob_of(path) or "", start_line=1, end_line=1))
     return draft
+
+
+def _scopes(outline: Outline, span: Span, others: Sequence[Span]) -> tuple[OracleScope, ...]:
+    """The scopes around the likeliest section, and in place of its own second the section that is likely next."""
+    around = outline.scopes(*span)
+    kept = [scope for scope in around if scope.scope != "section"]
+    kept[1:1] = [outline.section_scope(other) for other in others]
+    return tuple(kept)

@@ -7,7 +7,7 @@ calls (``snippets.py``). Open ``shell.py`` first.
 
 from __future__ import annotations
 
-from .console import typed_lines, typed_python
+from .console import typed_lines, typed_magic, typed_python
 from .launchers import Invocation, invocation_of
 from .setup_lines import Role, role_of
 from .shell import Command, Reading, read_shell
@@ -37,7 +37,5 @@ def commands_in(text: str, language: str, *, tag: str = "", first_line: int = 1)
         bare = tag.lower() not in ("console", "shell-session", "shellsession", "sh-session")
         return read_shell(typed_lines(text, bare_commands=bare), first_line=first_line)
     if language == "ipython":
-        lines = (line.lstrip() for line in text.split("\n"))
-        typed = [line[1:].removeprefix("run ") if line.startswith(("!", "%cd", "%run ")) else "" for line in lines]
-        return read_shell("\n".join(typed), first_line=first_line)
+        return read_shell(typed_magic(text), first_line=first_line)
     return Reading(())

@@ -6,7 +6,7 @@ import re
 
 from .words import is_command_line, strip_prompt
 
-__all__ = ["typed_lines", "typed_python"]
+__all__ = ["typed_lines", "typed_magic", "typed_python"]
 
 
 def typed_lines(text: str, *, bare_commands: bool = False) -> str:
@@ -24,6 +24,18 @@ def typed_lines(text: str, *, bare_commands: bool = False) -> str:
             typed = line
         out.append(typed or "")
         continued = typed is not None and typed.rstrip().endswith("\\")
+    return "\n".join(out)
+
+
+def typed_magic(text: str) -> str:
+    """The shell lines of a notebook cell (``!``, ``%cd``, ``%run``) as shell text; Python lines become empty lines."""
+    out: list[str] = []
+    for line in text.split("\n"):
+        bare = line.lstrip()
+        if out and out[-1].rstrip().endswith("\\"):
+            out.append(line)
+        else:
+            out.append(bare[1:].removeprefix("run ") if bare.startswith(("!", "%cd", "%run ")) else "")
     return "\n".join(out)
 
 

@@ -64,6 +64,10 @@ _VALUED = {
     "streamlit": "--server.port --server.address --theme.base",
     "coverage": "--source --omit --include --rcfile",
     "composer": "-n --nproc --master_port --world_size",
+    "colossalai": "--nproc_per_node --hostfile --include --exclude --num_nodes --master_port --master_addr",
+    "kernprof": "-o --outfile -s --setup",
+    "lightning": "--accelerator --devices --num-nodes --precision --strategy",
+    "fabric": "--accelerator --devices --num-nodes --precision --strategy",
 }
 _VALUED["mpiexec"] = _VALUED["mpirun"]
 _WRAPPERS: tuple[str, ...] = (
@@ -89,11 +93,28 @@ _RUNNERS = {  # program -> the sub-command after which a command follows
     "pdm": ("run",),
     "hatch": ("run",),
     "pixi": ("run",),
-    "coverage": ("run",),
-    "streamlit": ("run",),
-    "colossalai": ("run",),
+    "rye": ("run",),
 }
-_SCRIPT_LAUNCHERS = ("torchrun", "deepspeed", "composer", "accelerate")
+_SCRIPT_LAUNCHERS: tuple[str, ...] = ("torchrun", "deepspeed", "composer", "accelerate", "colossalai", "lightning")
+_SCRIPT_LAUNCHERS += ("fabric", "streamlit", "gradio", "chainlit", "modal", "marimo", "bokeh", "panel", "coverage")
+_SCRIPT_LAUNCHERS += ("kernprof", "scalene", "viztracer", "pyinstrument", "memray", "mprof")
+_SUB_COMMANDS = ("launch", "run", "serve", "model")
+_NO_LAUNCHERS = (
+    "echo",
+    "printf",
+    "cat",
+    "ssh",
+    "which",
+    "alias",
+    "grep",
+    "watch",
+    "ls",
+    "vim",
+    "nano",
+    "cp",
+    "mv",
+    "rm",
+)
 _LAUNCHER_MODULES = {
     "torch.distributed.launch": "torchrun",
     "torch.distributed.run": "torchrun",
@@ -132,6 +153,15 @@ class _Words:
             if name in valued and self.left and "=" not in name:
                 self.at += 1
 
+    def skip_to_python(self) -> bool:
+        """Whether an interpreter with a script or module follows the words of a launcher unknown here; goes there."""
+        for ahead in range(self.at + 1, len(self.words) - 1):
+            after = next((word for word in self.words[ahead + 1 :] if word == "-m" or not word.startswith("-")), "")
+            if PYTHON.fullmatch(self.words[ahead]) and (after == "-m" or after.endswith(".py")):
+                self.at = ahead
+                return True
+        return False
+
     def finish(self, kind: Kind, env: Sequence[tuple[str, str]]) -> Invocation:
         launcher, target = tuple(self.words[: self.at]), self.word
         rest = self.at + 1
@@ -156,7 +186,7 @@ def invocation_of(argv: Sequence[str], static: Sequence[bool] = ()) -> Invocatio
         elif name in _RUNNERS and words.at + 1 < len(words.words) and words.words[words.at + 1] in _RUNNERS[name]:
             words.at += 2
             words.skip_options(name)
-            if name in ("uv", "coverage") and words.left and words.word == "-m":
+            if name == "uv" and words.left and words.word == "-m":
                 words.at += 1
                 return words.finish("module", env) if words.left else None
         elif PYTHON.fullmatch(words.word):
@@ -167,9 +197,13 @@ def invocation_of(argv: Sequence[str], static: Sequence[bool] = ()) -> Invocatio
             words.at += 1
             words.skip_options("bash")
             return words.finish("file" if words.word != "-c" else "code", env) if words.left else None
-        else:
+        elif _is_script(words.word) or not _could_launch(name) or not words.skip_to_python():
             return words.finish("file" if _is_script(words.word) else "program", env)
     return None
+
+
+def _could_launch(name: str) -> bool:
+    return name not in _NO_LAUNCHERS and re.fullmatch(r"[A-Za-z][\w.-]*", name) is not None
 
 
 def _is_script(word: str) -> bool:
@@ -196,9 +230,7 @@ def _python(words: _Words, env: list[tuple[str, str]]) -> Invocation | None:
 
 def _script_launcher(words: _Words, name: str, env: list[tuple[str, str]]) -> Invocation | None:
     words.at += 1
-    if name == "accelerate" and words.left and words.word == "launch":
-        words.at += 1
-    if name in ("coverage", "streamlit") and words.left and words.word == "run":
+    while words.left and words.word in _SUB_COMMANDS:
         words.at += 1
     words.skip_options(name)
     if words.left and words.word in ("-m", "--module"):

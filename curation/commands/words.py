@@ -13,7 +13,9 @@ __all__ = [
     "strip_prompt",
 ]
 
-PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy|ipython)(?:\d(?:\.\d+)?)?|\$\{?PYTHON\d?\}?|\$\{?python\}?|py", re.ASCII)
+PYTHON = re.compile(
+    r"(?:\S*/)?(?:[Pp]ython|pypy|ipython)(?:\d(?:\.\d+)?)?|\$\{?PYTHON\d?(?::-[^}]*)?\}?|\$\{?python\}?|py", re.ASCII
+)
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "source", ".")
 
 _STARTERS = (
@@ -33,8 +35,13 @@ _SCRIPT = re.compile(r"[\w.$~{}/*+-]*[\w}*]\.(?:py|sh|bash)", re.ASCII)
 _PROMPTS = (
     re.compile(r"\s*(?:\([\w.\- ]+\)\s*)?(?:\[?[\w.-]+@[\w.-]+[: ][^$#%>]*?)?[$%]\s+(?=\S)"),
     re.compile(r"\s*(?:\([\w.\- ]+\)\s*)?\[?[\w.-]+@[\w.-]+[: ][^$#%>]*?\]?#\s+(?=\S)"),
-    re.compile(r"\s*[A-Za-z]:\\[^>\n]*>\s*(?=\S)"),
-    re.compile(r"\s*[❯➜»]\s+(?=\S)"),
+    re.compile(r"\s*(?:PS )?[A-Za-z]:\\[^>\n]*>\s*(?=\S)"),
+    re.compile(r"\s*(?:\([\w.\- ]+\)\s*)?➜\s+\S+\s+git:\(\S*\)\s+(?:[✗x]\s+)?(?=\S)"),
+    re.compile(r"\s*[❯➜»λ]\s+(?=\S)"),
+    re.compile(r"\s*(?:(?:ba|z)?sh-\d[\d.]*|~[\w./-]*)[$#%]\s+(?=\S)"),
+    re.compile(r"\s*(?:In \[\d*\]:\s*)?!(?=[A-Za-z./]+\s)"),
+    re.compile(r"\s*\$(?=(?:python\d?|bash|sh|pip\d?|cd|git)\s)"),
+    re.compile(r"\s*>\s*(?=(?:python[\d.]*|bash|sh|pip\d?|cd|git|\./\S+)\s)"),
 )
 
 
@@ -73,7 +80,8 @@ def is_command_line(line: str) -> bool:
 
 
 _INLINE_START = re.compile(
-    r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:(?:\S*/)?python[\d.]* |torchrun |accelerate launch |deepspeed |bash |sh |\./)",
+    r"(?:\$ )?(?:cd \S+ ?(?:&&|;) ?)?(?:[A-Z_]+=\S+ )*"
+    r"(?:(?:\S*/)?python[\d.]* |torchrun |accelerate launch |deepspeed |(?:uv|poetry|pixi) run |bash |sh |\./)",
     re.ASCII,
 )
 

@@ -30,7 +30,20 @@ LARGEST_BYTES = 4 * 1024 * 1024
 """A larger file is data: it is not read as a document."""
 
 _README = re.compile(r"(?:.*[._ -])?readme(?:[._ -].*)?", re.IGNORECASE)
-_SUFFIXES = ("", ".md", ".markdown", ".mdown", ".mkd", ".rst", ".txt", ".ipynb", ".html", ".htm")
+_SUFFIXES: tuple[str, ...] = (
+    "",
+    ".md",
+    ".markdown",
+    ".mdown",
+    ".mkd",
+    ".mkdn",
+    ".mdx",
+    ".rst",
+    ".rest",
+    ".txt",
+    ".ipynb",
+)
+_SUFFIXES += (".html", ".htm", ".org", ".adoc", ".asciidoc", ".textile", ".wiki")
 _LANGUAGE_SUFFIX = re.compile(r"\.[a-z]{2}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
 
 
@@ -72,7 +85,7 @@ def read_document(path: str, data: bytes) -> Document:
         return Document(path, (), notes=("not read: this is no text",))
     lines = split_lines(text)
     suffix = posixpath.splitext(path)[1].lower()
-    if suffix == ".rst":
+    if suffix in (".rst", ".rest"):
         from .rst import read_rst
 
         return read_rst(path, lines)

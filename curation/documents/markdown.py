@@ -9,12 +9,17 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ..commands.words import is_command_line, is_inline_command
-from .html import html_blocks, html_headings
-from .model import Block, Document, Heading
+from ..commands.words import is_command_line, is_inline_command, strip_prompt
+from .html import html_blocks, html_commands, html_headings
+from .model import Block, BlockKind, Document, Heading
+from .prose import commands_in_prose
 from .tags import guess_language, language_of_tag, looks_like_python
 
 __all__ = ["read_markdown"]
+
+
+_TAG_IN_CODE = re.compile(r"^\s*(?:bash|sh|shell|console)\s+(?=\$ |[A-Z_]+=|(?:python|torchrun|accelerate)[\d.]* )")
+"""The tag of a fence that was given two backticks only, and so became a code in running text."""
 
 
 @lru_cache(maxsize=1)
@@ -60,6 +65,7 @@ class _Reader:
                     self._html(token)
                 case "inline" if heading_level:
                     self._heading(token, heading_level)
+                    self._paragraph(token)
                 case "inline":
                     self._paragraph(token)
 
@@ -83,9 +89,13 @@ class _Reader:
         self._add("fence", language, tag, token.content, outer_start + 1, count, outer_start, outer_end)
 
     def _indented(self, token: Token) -> None:
-        outer_start, outer_end = self._lines_of(token)
+        start, end = self._lines_of(token)
         text = token.content.rstrip("\n") + "\n"
-        self._add("indented", "", "", text, outer_start, text.count("\n"), outer_start, outer_end)
+        first, _, rest = text.partition("\n")
+        tagged = re.fullmatch(r"(?::::|#!)(\w+)", first.strip())  # as older Markdown tools mark the language
+        language, tag = language_of_tag(tagged[1]) if tagged else ("", "")
+        code = rest if tagged else text
+        self._add("indented", language, tag, code, start + bool(tagged), code.count("\n"), start, end)
 
     def _add(
         self, kind: str, language: str, tag: str, text: str, start: int, count: int, outer_start: int, outer_end: int
@@ -102,6 +112,8 @@ class _Reader:
         self.headings += html_headings(token.content, first)
         for language, tag, text, start, end in html_blocks(token.content, first):
             self._add("pre", language, tag, text, start, end - start + 1, start, end)
+        for command, line in html_commands(token.content, first):
+            self._inline("inline", command, line)
         self._fences_in_html(token.content, first, last)
 
     def _fences_in_html(self, content: str, first: int, last: int) -> None:
@@ -124,9 +136,17 @@ class _Reader:
         for child in token.children or ():
             if child.type in ("softbreak", "hardbreak"):
                 line += 1
-            elif child.type == "code_inline" and is_inline_command(child.content):
-                at = self._line_with(child.content, line, last)
-                self.blocks.append(Block("inline", "shell", "", child.content.strip() + "\n", at, at, at, at))
+            elif child.type == "code_inline" and is_inline_command(code := _TAG_IN_CODE.sub("", child.content)):
+                self._inline("inline", code.strip(), self._line_with(code, line, last))
+        for command, at in html_commands(token.content, first):
+            self._inline("inline", command, at)
+        if ".py" in token.content or ".sh" in token.content:
+            for command, start, end in commands_in_prose(token.content, first):
+                self._inline("prose", command, start, end)
+
+    def _inline(self, kind: BlockKind, command: str, start: int, end: int = 0) -> None:
+        command, end = strip_prompt(command) or command, end or start
+        self.blocks.append(Block(kind, "shell", "", f"{command}\n", start, end, start, end))
 
     def _line_with(self, code: str, line: int, last: int) -> int:
         """The line on which an inline code begins; the count of breaks can fall behind where code spans lines."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["Block", "BlockKind", "Document", "Heading"]
 
-BlockKind = Literal["fence", "indented", "pre", "quote", "inline", "cell", "script"]
+BlockKind = Literal["fence", "indented", "pre", "quote", "inline", "prose", "cell", "script"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class Block:
     end_line: int
     outer_start: int
     outer_end: int
+
+    @property
+    def in_text(self) -> bool:
+        """Whether it stands within running text, marked as code (``inline``) or not at all (``prose``)."""
+        return self.kind in ("inline", "prose")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from .markdown import read_markdown
@@ -10,6 +11,8 @@ from .model import Block, Document, Heading
 from .text import split_lines
 
 __all__ = ["read_notebook"]
+
+_SHELL_CELL = re.compile(r"\s*%%(?:bash|sh|shell|script (?:--\S+ )*(?:ba|z)?sh)\b")
 
 
 def read_notebook(path: str, lines: tuple[str, ...]) -> Document:
@@ -31,8 +34,13 @@ def read_notebook(path: str, lines: tuple[str, ...]) -> Document:
         if cell.get("cell_type") == "markdown":
             _add_markdown(path, rows, numbers, headings, blocks)
         elif cell.get("cell_type") == "code" and language == "python" and "".join(rows).strip():
+            if shell := _SHELL_CELL.match(rows[0]):
+                rows, numbers = rows[1:], numbers[1:]
+            if not rows:
+                continue
             text = "".join(rows).rstrip("\n") + "\n"
-            kind = "ipython" if any(row.lstrip().startswith(("!", "%")) for row in rows) else "python"
+            magic = any(row.lstrip().startswith(("!", "%")) for row in rows)
+            kind = "shell" if shell else "ipython" if magic else "python"
             first, last = numbers[0], numbers[-1]
             blocks.append(Block("cell", kind, "", text, first, last, first, last))
     return Document(path, lines, tuple(headings), tuple(blocks))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections import defaultdict
+from typing import Any, ClassVar
 
 from ..commands.words import is_inline_command
 from .model import Block, Document, Heading
@@ -13,7 +14,6 @@ __all__ = ["read_rst"]
 
 _CODE_DIRECTIVES = ("code-block", "sourcecode", "prompt", "code-cell", "ipython", "parsed-literal-code")
 _ROLES = "ref doc class func meth mod py:class py:func option file command term any"
-_OPTIONS = "linenos lines emphasize-lines caption name class dedent force lineno-start substitutions number-lines"
 _SETTINGS: dict[str, Any] = {
     "report_level": 5,
     "halt_level": 5,
@@ -59,16 +59,35 @@ def read_rst(path: str, lines: tuple[str, ...]) -> Document:
 
 def _parse(text: str) -> Any:
     import docutils.core
-    from docutils.parsers.rst import directives, roles
+    from docutils import nodes
+    from docutils.parsers.rst import Directive, directives, roles
     from docutils.parsers.rst.directives.body import CodeBlock
+    from docutils.parsers.rst.languages import en
 
     class Code(CodeBlock):
         """Any code directive: options that Sphinx knows and docutils does not are accepted and ignored."""
 
-        option_spec = dict.fromkeys(_OPTIONS.split(), directives.unchanged)
+        option_spec: ClassVar = defaultdict(lambda: directives.unchanged)
+        final_argument_whitespace = True  # the prompt's own sign may follow its language
+
+    class Frame(Directive):
+        """Any directive of Sphinx or its extensions (tabs, drop-downs, cards): its content is read as it stands."""
+
+        has_content = True
+        optional_arguments = 1
+        final_argument_whitespace = True
+        option_spec: ClassVar = defaultdict(lambda: directives.unchanged)
+
+        def run(self) -> list[nodes.Node]:
+            frame = nodes.container()
+            self.state.nested_parse(self.content, self.content_offset, frame)
+            return [frame]
 
     for name in _CODE_DIRECTIVES:
         directives.register_directive(name, Code)
+    known = {*en.directives, *_CODE_DIRECTIVES}
+    for name in {name.lower() for name in re.findall(r"^\s*\.\. ([\w:-]+)::", text, re.MULTILINE)} - known:
+        directives.register_directive(name, Frame)
     for name in _ROLES.split():
         roles.register_generic_role(name, _literal())
     return docutils.core.publish_doctree(text, settings_overrides=_SETTINGS)
@@ -118,7 +137,7 @@ class _Finder:
         for index in range(self.at, len(self.rows) - 1):
             row = " ".join(re.sub(r"[`*]|:\w+:", "", self.rows[index]).split())
             if row == " ".join(re.sub(r"[`*]", "", wanted).split()) and re.match(
-                r"\s*([^\w\s])\1{2,}\s*$", self.rows[index + 1]
+                r"\s*([^\w\s])\1*\s*$", self.rows[index + 1]
             ):
                 self.at = index
                 return index + 1

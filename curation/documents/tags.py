@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import lru_cache
 
 from ..commands.words import is_command_line, strip_prompt
 
@@ -12,14 +13,16 @@ __all__ = ["guess_language", "language_of_tag", "looks_like_python", "parses_as_
 
 _LANGUAGES = {
     "shell": (
-        "bash sh shell zsh ksh fish shellscript bashrc bat-like commandline command cmdline cmd cli linux unix macos"
-        " terminal term bash-script shell-script sh-script posh dos"
+        "bash sh shell zsh ksh fish shellscript bashrc bat batch powershell ps1 pwsh commandline command cmdline cmd"
+        " cli linux unix macos terminal term bash-script shell-script sh-script posh dos"
     ),
     "console": "console shell-session shellsession sh-session bash-session session",
     "python": "python py python2 python3 py2 py3 pytho3 pythn py37 py38 py39 py310 python3.8 gpython sage",
     "pycon": "pycon python-console python-repl pyconsole doctest",
     "ipython": "ipython ipython3 jupyter notebook colab",
-    "text": "text txt plain plaintext none output out log",
+    "": "nohighlight code",
+    "text": "text txt plain plaintext none",
+    "output": "output out log logs",
     "dockerfile": "dockerfile docker",
     "yaml": "yaml yml",
 }
@@ -36,7 +39,20 @@ def language_of_tag(info: str) -> tuple[str, str]:
     words = re.split(r"[\s,:{}=]+", inner.strip())
     tag = words[0] if words else ""
     plain = tag.lower().lstrip(".#!").removeprefix("language-").removeprefix("lang-")
-    return _BY_TAG.get(plain, plain), tag
+    return (_BY_TAG[plain] if plain in _BY_TAG else plain if _is_language(plain) else ""), tag
+
+
+@lru_cache(maxsize=1024)
+def _is_language(tag: str) -> bool:
+    """Whether a tag names a language at all; people also write what the block is for."""
+    from pygments.lexers import find_lexer_class_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        find_lexer_class_by_name(tag)
+    except ClassNotFound:
+        return False
+    return True
 
 
 def parses_as_python(code: str) -> bool:
@@ -67,7 +83,8 @@ def looks_like_python(code: str) -> bool:
 def guess_language(language: str, code: str) -> str:
     """What the code is, by its content where the tag is missing, neutral or plainly wrong.
 
-    A tag that names a data format (``yaml``, ``diff``, ``dockerfile``, ``text``) is believed.
+    A tag that names another language (``yaml``, ``diff``, ``text``) is believed, unless the block holds nothing but
+    command lines with options.
     """
     if re.search(r"^[ \t]*>>> ", code, re.M):
         return "pycon" if language in ("", "python", "pycon", "console", "shell", "ipython") else language
@@ -91,7 +108,15 @@ def guess_language(language: str, code: str) -> str:
         if _has_command(code):
             return "shell"
         return "python" if looks_like_python(code) else ""
-    return language
+    if language == "text" and any(strip_prompt(line) is not None for line in code.splitlines()):
+        return "console"
+    return "shell" if language != "output" and _only_commands(code) else language
+
+
+def _only_commands(code: str) -> bool:
+    """Whether all lines are commands, one of which has an option."""
+    lines = [line for line in re.sub(r"\\\n", " ", code).splitlines() if line.strip() and not line.startswith("#")]
+    return any(re.search(r"\s--?[A-Za-z]", line) for line in lines) and all(map(is_command_line, lines))
 
 
 def _has_command(code: str) -> bool:

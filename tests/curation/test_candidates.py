@@ -57,6 +57,39 @@ def test_the_same_command_in_other_spellings_and_languages_is_one_candidate(find
     assert {s.path for s in found[0].also_at} == {"README.md", "README_de.md"}
 
 
+def test_a_readme_for_those_who_install_the_package_is_a_copy(find: Find) -> None:
+    code = "from {}.nests import Nest\n\nprint(Nest(3).eggs)"
+    files = {
+        "model/__init__.py": "",
+        "model/nests.py": "",
+        "README.md": "# Bird\n\n" + fence(code.format("model"), "python"),
+        "README_package.md": "# Bird\n\n" + fence(code.format("bird_on_the_index"), "python"),
+    }
+    (found,) = find(files)
+    assert found.entry_point.target == "model.nests.Nest"
+    assert [source.path for source in found.also_at] == ["README_package.md"]
+
+
+def test_a_command_in_running_text_counts_where_its_file_is_there(find: Find) -> None:
+    text = "# Bird\n\nTo train, run python train.py --lr 0.5 and wait. Others run python fly.py --lr 2 here.\n"
+    (found,) = find({"train.py": TRAIN, "README.md": text})
+    assert found.output == "python train.py --lr 0.5"
+    assert (found.source.start_line, found.source.end_line) == (3, 3)
+
+
+def test_the_path_after_a_variable_or_the_own_name_begins_at_the_root(find: Find) -> None:
+    text = "# Bird\n\n" + fence("python ${HERE}/train.py --lr 1\npython bird/train.py --lr 2\npython $PWD/train.py")
+    found = find({"train.py": TRAIN, "wing/train.py": TRAIN, "README.md": text})
+    assert [c.entry_point.target for c in found if c.source.path == "README.md"][:3] == ["train.py"] * 3
+
+
+def test_an_option_that_the_code_does_not_know_is_one_argument(find: Find) -> None:
+    text = "# Bird\n\n" + fence("python train.py --wings=2 nest.eggs=3")
+    (found,) = find({"train.py": TRAIN, "README.md": text})
+    given = {argument.name: argument.value for argument in found.arguments if argument.value is not None}
+    assert given == {"wings": "2", "argument1": "nest.eggs=3"}
+
+
 def test_an_id_survives_new_lines_around_the_task_and_the_digest_changes_with_the_view(find: Find) -> None:
     (first,) = find({"train.py": TRAIN, "README.md": "# Bird\n\n" + fence("python train.py --lr 1")})
     (moved,) = find({"train.py": TRAIN, "README.md": "# Bird\n\nNew words.\n\n" + fence("python train.py --lr 1")})
