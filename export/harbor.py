@@ -154,7 +154,7 @@ def _images(settings: Iterable[Setting], environments_dir: Path | None, runner: 
         if _key(setting) in found:
             continue
         system = open_system(environments_dir, setting.environment)
-        _check_python(environments_dir, setting.environment)
+        _check_python(system)
         name = _slug(f"{setting.repository.name}-{setting.environment}")
         made_of = [system.digest, setting.repository.url, setting.repository.commit, runner]
         tag = f"benchwright/harbor-{name}:{digest_of(made_of)[:16]}"
@@ -162,16 +162,13 @@ def _images(settings: Iterable[Setting], environments_dir: Path | None, runner: 
     return found
 
 
-def _check_python(environments_dir: Path | None, name: str) -> None:
-    from ..validators.bases import host_base
-    from ..validators.recipes import read_recipe
-
-    inside = host_base(read_recipe(environments_dir, name).python).python_version
+def _check_python(system: System) -> None:
+    inside = system.python.rpartition("python")[2]
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if inside != here and not inside.startswith(f"{here}."):
+    if inside != here:
         raise BenchwrightError(
-            f"the environment {name} has Python {inside}, and the verifier would be made from Python {here}",
-            where=f"environments/{name}",
+            f"the environment {system.name} has Python {inside}, and the verifier would be made from Python {here}",
+            where=f"environments/{system.name}",
             remedy=f"install benchwright for Python {inside} and run this with it",
         )
 

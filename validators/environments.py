@@ -1,36 +1,41 @@
 """Environments: from a recipe to a locked, built, read-only system that every sandbox sees alike.
 
-Comes in: ``environments/NAME/environment.toml``. Goes out: ``requirements.lock`` and ``Dockerfile`` beside it (kept in
-git), and in the cache a folder named by digest with the installed packages and the build log. Wheels are resolved and
-fetched outside and installed without network; no package's code runs while it is installed. The Docker image is made
-from the same folders when a Docker sandbox first needs it (``sandbox/images.py``).
+Comes in: ``environments/NAME/environment.toml``. Goes out: ``requirements.lock``, ``system-packages.txt`` and
+``Dockerfile`` beside it (kept in git), and in the cache a folder named by digest with the installed packages, the
+assets and the build log. Wheels are resolved and fetched outside and installed without network; no package's code
+runs while it is installed. The Docker image is built by that Dockerfile from the same folder when a Docker sandbox
+first needs it (``sandbox/images.py``). What was pulled from a registry instead is in ``published.py``.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import BenchwrightError, InfrastructureError, PrerequisiteError
-from ..core.files import atomic_write, digest_of
+from ..core.files import atomic_write, digest_of, staged_directory
 from ..core.progress import Reporter
 from ..core.workspace import cache_dir
-from .bases import Base, host_base
-from .packages import check_space, install, normalise, pins, resolve, wheels_folder
+from .assets import place_assets
+from .bases import Base, open_base
+from .packages import check_space, install, normalise, pins, resolve, unpacked_bytes
+from .published import pulled_system
 from .recipes import Recipe, find_recipes, read_recipe
 from .sandbox.contract import System
-from .sandbox.docker import connect
-from .sandbox.images import LABEL_ENVIRONMENT, remove_images
-from .trees import remove_unused
+from .sandbox.images import dockerfile
 
-__all__ = ["Status", "build", "build_many", "check", "check_all", "open_system", "prune", "statuses"]
+__all__ = [
+    "Status", "build", "build_many", "check", "check_all", "environment_folder", "open_system", "read_lock", "statuses",
+    "system_of",
+]  # fmt: skip
 
 LOCK_NAME = "requirements.lock"
+SYSTEM_LOCK_NAME = "system-packages.txt"
 LOCK_HEADER = "# made by `benchwright environments build`; remove it to resolve anew\n"
+RESOLVE_BYTES = 2 * 1024**3
+"""Free space that resolving asks for, while nobody knows yet what the wheels come to."""
 
 
 @dataclass(frozen=True)
@@ -39,28 +44,34 @@ class Status:
 
     name: str
     digest: str
-    """Empty where there is no lock yet."""
+    """Empty where there is no lock or no base yet."""
     base: str
     packages: int
     """Distributions in the lock."""
     built: bool
     bytes: int
+    gpus: int = 0
 
 
 def open_system(environments_dir: Path | None, name: str) -> System:
-    """The built environment.
+    """The built environment, or the one pulled for this recipe and lock.
 
     Raises:
         PrerequisiteError: it has not been built.
         BenchwrightError: there is no such environment, or its recipe is wrong.
     """
     recipe = read_recipe(environments_dir, name)
-    base = host_base(recipe.python)
-    lock = _read_lock(environments_dir, name, recipe)
+    lock = read_lock(environments_dir, name, recipe)
     if lock is None:
         raise _not_built(name)
-    system = _system(name, recipe, base, lock)
-    if system.packages is not None and not system.packages.is_dir():
+    if environments_dir and (pulled := pulled_system(environments_dir / name, name, recipe, lock)):
+        return pulled
+    # the base 'host' takes seconds and nothing but this machine, so it need not have been asked for
+    base = open_base(recipe, str(_where(environments_dir, name)), make=recipe.base == "host")
+    if base is None:
+        raise _not_built(name)
+    system = system_of(name, recipe, base, lock)
+    if not _is_built(system):
         raise _not_built(name)
     return system
 
@@ -69,32 +80,43 @@ def build(environments_dir: Path | None, name: str, reporter: Reporter) -> Statu
     """Build one environment; what is there already is left alone. The lock is made if there is none.
 
     Raises:
-        PrerequisiteError: pip is missing, or there is too little disk space.
+        PrerequisiteError: pip, uv, mmdebstrap or the engine is missing where the recipe needs it.
+        InfrastructureError: there is too little disk space, or an asset or image cannot be fetched.
         BenchwrightError: requirements cannot be resolved to wheels (the end of the log is shown, the log named).
     """
     recipe = read_recipe(environments_dir, name)
-    if recipe.system_packages:
-        raise BenchwrightError(
-            "the base 'host' cannot install system packages",
-            where=str(_folder(environments_dir, name)),
-            remedy="leave system_packages empty",
-        )
-    base = host_base(recipe.python)
-    lock = _read_lock(environments_dir, name, recipe)
+    lock = read_lock(environments_dir, name, recipe)
+    if lock is not None and environments_dir and (pulled := pulled_system(environments_dir / name, name, recipe, lock)):
+        return _status(name, recipe, pulled, lock)
+    if recipe.base != "host":
+        reporter.say(f"{name}: the base {recipe.base}")
+    base = open_base(recipe, str(_where(environments_dir, name)))
+    assert base is not None
     if lock is None:
-        check_space()
+        check_space(RESOLVE_BYTES, "resolving")
         reporter.say(f"{name}: resolving {len(recipe.requirements)} requirements")
         lock = resolve(recipe, base, name)
         atomic_write(_folder(environments_dir, name) / LOCK_NAME, LOCK_HEADER + lock)
-    system = _system(name, recipe, base, lock)
-    if system.packages is not None and not system.packages.is_dir():
-        check_space()
+    system = system_of(name, recipe, base, lock)
+    if not _is_built(system):
         reporter.say(f"{name}: installing {len(pins(lock))} packages")
-        install(base, lock, system.packages, name)
+        _fill(recipe, base, lock, system)
     folder = _folder(environments_dir, name) if environments_dir else None
     if folder is not None and folder.is_dir():
-        atomic_write(folder / "Dockerfile", dockerfile(system, base))
+        atomic_write(folder / "Dockerfile", dockerfile(system))
+        packages = Path(base.root).parent / "packages.txt"
+        if packages.is_file():
+            atomic_write(folder / SYSTEM_LOCK_NAME, packages.read_bytes())
     return _status(name, recipe, system, lock)
+
+
+def _fill(recipe: Recipe, base: Base, lock: str, system: System) -> None:
+    check_space(unpacked_bytes(lock), f"the environment {system.name}")
+    with staged_directory(environment_folder(system.digest)) as staging:
+        log = install(base, lock, staging / "packages", system.name) if lock else ""
+        if recipe.assets:
+            place_assets(recipe.assets, staging / "assets")
+        atomic_write(staging / "build.log", log)
 
 
 def build_many(environments_dir: Path, names: Sequence[str], every: bool, reporter: Reporter) -> list[Status]:
@@ -124,28 +146,24 @@ def build_many(environments_dir: Path, names: Sequence[str], every: bool, report
     return built
 
 
-def dockerfile(system: System, base: Base) -> str:
-    """What the image is made of, to be read beside the recipe. The image is imported from the same two folders."""
-    lines = [f"# environment {system.name}, digest {system.digest}"]
-    lines += ["FROM scratch", f"# root: {base.identity}", "COPY root /"]
-    if system.packages is not None:
-        lines += [
-            f"# packages: {LOCK_NAME}, installed as wheels without network",
-            f"COPY packages {system.packages_at}",
-        ]
-    lines += [f"LABEL {LABEL_ENVIRONMENT}={system.digest}", 'CMD ["python3"]']
-    return "\n".join(lines) + "\n"
-
-
 def statuses(environments_dir: Path | None) -> Iterator[Status]:
-    """Every environment, built or not."""
+    """Every environment, built or not; nothing is made."""
     for name, recipe in find_recipes(environments_dir):
-        base = host_base(recipe.python)
-        lock = _read_lock(environments_dir, name, recipe)
-        if lock is None:
-            yield Status(name, "", base.identity, 0, False, 0)
-        else:
-            yield _status(name, recipe, _system(name, recipe, base, lock), lock)
+        yield _status_of(environments_dir, name, recipe)
+
+
+def _status_of(environments_dir: Path | None, name: str, recipe: Recipe) -> Status:
+    lock = read_lock(environments_dir, name, recipe)
+    unknown = Status(name, "", recipe.base, len(pins(lock or "")), False, 0, recipe.gpus)
+    if lock is None:
+        return unknown
+    if environments_dir and (pulled := pulled_system(environments_dir / name, name, recipe, lock)):
+        return _status(name, recipe, pulled, lock)
+    try:
+        base = open_base(recipe, "", make=recipe.base == "host")
+    except BenchwrightError:  # this machine lacks the Python; building says so
+        return unknown
+    return _status(name, recipe, system_of(name, recipe, base, lock), lock) if base else unknown
 
 
 def check(environments_dir: Path | None, name: str) -> list[str]:
@@ -155,59 +173,30 @@ def check(environments_dir: Path | None, name: str) -> list[str]:
     except PrerequisiteError as error:
         return [error.message]
     recipe = read_recipe(environments_dir, name)
-    lock = _read_lock(environments_dir, name, recipe) or ""
+    lock = read_lock(environments_dir, name, recipe) or ""
     found = []
     locked = {pin.partition("==")[0] for pin in pins(lock)}
     for requirement in recipe.requirements:
         wanted = normalise(re.split(r"[^A-Za-z0-9._-]", requirement.strip(), maxsplit=1)[0])
         if wanted and wanted not in locked:
             found.append(f"{LOCK_NAME} does not hold {wanted}, which the recipe requires: remove the lock and build")
-    if system.packages is not None:
-        installed = {normalise(path.name.split("-")[0]) for path in system.packages.glob("*.dist-info")}
+    packages = system.packages or Path(f"{system.root}{system.packages_at}")
+    if lock:
+        installed = {normalise(path.name.split("-")[0]) for path in packages.glob("*.dist-info")}
         found += [f"{pin} is locked and not installed" for pin in sorted(locked - installed)]
     return found
 
 
-def check_all(environments_dir: Path | None) -> dict[str, list[str]]:
-    """Environment -> what is wrong with it."""
-    return {name: check(environments_dir, name) for name, _ in find_recipes(environments_dir)}
+def check_all(environments_dir: Path | None, names: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Environment (those named, or all) -> what is wrong with it."""
+    wanted = names or [name for name, _ in find_recipes(environments_dir)]
+    return {name: check(environments_dir, name) for name in wanted}
 
 
-def prune(environments_dir: Path | None) -> list[str]:
-    """Remove what no environment of this workspace uses: folders of ours in the cache, images that carry our label.
-
-    Says what went. Other workspaces of this user build theirs again from their locks.
-    """
-    kept: set[Path] = set()
-    digests = set()
-    for name, recipe in find_recipes(environments_dir):
-        base = host_base(recipe.python)
-        kept.add(Path(base.root).parent)
-        lock = _read_lock(environments_dir, name, recipe)
-        if lock is not None:
-            system = _system(name, recipe, base, lock)
-            digests.add(system.digest)
-            if system.packages:
-                kept |= {system.packages.parent, wheels_folder(lock)}
-    gone = []
-    for place in ("bases", "environments", "wheels"):
-        for folder in sorted((cache_dir() / place).glob("*")):
-            if folder.is_dir() and folder not in kept:
-                shutil.rmtree(folder)
-                gone.append(str(folder))
-    gone += map(str, remove_unused())
-    try:
-        client = connect()
-    except PrerequisiteError:
-        return gone  # without an engine there are no images to look at
-    with closing(client):
-        return gone + remove_images(client, digests)
+# locks and places ------------------------------------------------------------------------------------------
 
 
-# locks and packages ----------------------------------------------------------------------------------------
-
-
-def _read_lock(environments_dir: Path | None, name: str, recipe: Recipe) -> str | None:
+def read_lock(environments_dir: Path | None, name: str, recipe: Recipe) -> str | None:
     """The lock without comments; empty where nothing is required; None where it must be made first."""
     if not recipe.requirements:
         return ""
@@ -218,11 +207,17 @@ def _read_lock(environments_dir: Path | None, name: str, recipe: Recipe) -> str 
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("#"))
 
 
-def _system(name: str, recipe: Recipe, base: Base, lock: str) -> System:
+def environment_folder(digest: str) -> Path:
+    """Where an environment lies in the cache: built, or pulled."""
+    return cache_dir() / "environments" / digest[:20]
+
+
+def system_of(name: str, recipe: Recipe, base: Base, lock: str) -> System:
+    """The system that the recipe, its base and its lock come to, built or not."""
     digest = digest_of([recipe.digest, base.identity, lock])
-    packages = cache_dir() / "environments" / digest[:20] / "packages" if lock else None
+    folder = environment_folder(digest)
     variables = dict(recipe.variables)
-    if packages:
+    if lock:
         variables.setdefault("PATH", f"{base.packages_at}/bin:/usr/local/bin:/usr/bin:/bin")
     image = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-") or "environment"
     return System(
@@ -230,23 +225,36 @@ def _system(name: str, recipe: Recipe, base: Base, lock: str) -> System:
         digest=digest,
         root=Path(base.root),
         python=base.python,
-        packages=packages,
+        packages=folder / "packages" if lock else None,
         packages_at=base.packages_at,
         image=f"benchwright/{image}:{digest[:16]}",
         variables=variables,
+        base=base.identity,
+        base_image=base.image,
+        path_file=base.path_file,
+        assets=folder / "assets" if recipe.assets else None,
+        gpus=recipe.gpus,
     )
 
 
+def _is_built(system: System) -> bool:
+    return (system.packages is None and system.assets is None) or environment_folder(system.digest).is_dir()
+
+
 def _status(name: str, recipe: Recipe, system: System, lock: str) -> Status:
-    built = system.packages is None or system.packages.is_dir()
+    built = _is_built(system)
     size = sum(f.stat().st_size for f in system.packages.rglob("*") if f.is_file()) if built and system.packages else 0
-    return Status(name, system.digest, host_base(recipe.python).identity, len(pins(lock)), built, size)
+    return Status(name, system.digest, system.base, len(pins(lock)), built, size, recipe.gpus)
 
 
 def _folder(environments_dir: Path | None, name: str) -> Path:
     if environments_dir is None:
         raise BenchwrightError(f"the environment {name} needs a workspace", remedy="benchwright --workspace DIR ...")
     return environments_dir / name
+
+
+def _where(environments_dir: Path | None, name: str) -> Path | str:
+    return environments_dir / name if environments_dir else f"environment {name}"
 
 
 def _not_built(name: str) -> PrerequisiteError:

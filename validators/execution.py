@@ -10,7 +10,7 @@ import posixpath
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from typing import Self
 from ..core.errors import BenchwrightError
 from ..core.models import Limits, Outcome, OutcomeKind, Repository, Success, TaskType
 from ..core.progress import Reporter
+from .cards import leased
 from .engine import spread
 from .environments import open_system
 from .outcomes import POLICY, infrastructure, judge
@@ -51,6 +52,8 @@ class Job:
     environment: str = STANDARD
     limits: Limits = field(default_factory=Limits)
     network: bool = False
+    gpus: int | None = None
+    """Cards for it alone; None: what the environment's recipe asks for."""
     variables: Mapping[str, str] = field(default_factory=dict)
     success: Success = field(default_factory=Success)
 
@@ -110,6 +113,20 @@ class Runner:
         """
         yield from spread(jobs, self.execute, self._workers, self._sandbox.stop)
 
+    def prepare(self, job: Job) -> None:
+        """Have the job's environment and tree at hand, so that running it takes no longer than it must.
+
+        Raises:
+            PrerequisiteError: the environment is not built.
+            BenchwrightError: the repository cannot be had.
+        """
+        self._system(job.environment)
+        self._tree(job.repository)
+
+    def stop(self) -> None:
+        """End what runs, and let nothing new begin."""
+        self._sandbox.stop()
+
     def execute(self, job: Job) -> Outcome:
         """Run one job here and now."""
         if posixpath.normpath(job.path).startswith(("../", "/")) or posixpath.normpath(job.path) == "..":
@@ -127,9 +144,10 @@ class Runner:
                 variables=job.variables,
                 success=job.success,
             )
+            with leased(run.system.gpus if job.gpus is None else job.gpus) as cards:
+                return self.attempt(replace(run, cards=cards))
         except BenchwrightError as error:
             return infrastructure(str(error), self._sandbox.name)
-        return self.attempt(run)
 
     def attempt(self, run: Run) -> Outcome:
         """Execute, again where the infrastructure failed and not the script."""
@@ -208,4 +226,5 @@ def run_file(
         tree=runner._tree(repository),
         variables=variables or {},
     )
-    return runner.attempt(run)
+    with leased(run.system.gpus) as cards:
+        return runner.attempt(replace(run, cards=cards))

@@ -6,34 +6,61 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from ..core.config import read_toml
 from ..core.errors import BenchwrightError
 from ..core.files import digest_of
-from ..core.models import NAME_PATTERN, Record
+from ..core.models import NAME_PATTERN, Part, Record
 
-__all__ = ["STANDARD", "Recipe", "find_recipes", "read_recipe"]
+__all__ = ["STANDARD", "Asset", "Recipe", "find_recipes", "read_recipe"]
 
 FILE_NAME = "environment.toml"
 STANDARD = "standard"
-BASE_PATTERN = r"^(host|[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64})$"
+BASE_PATTERN = r"^(host|debian-root:[a-z]{3,20}|[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64})$"
+DebianPackage = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]{1,99}$")]
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class Asset(Part):
+    """A file that scripts read and that no package holds: weights, a small data set."""
+
+    path: str
+    """Where it lies below ``/assets`` in the system."""
+    url: str = Field(pattern=r"^(https?|file)://\S+$")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+    @field_validator("path")
+    @classmethod
+    def _below(cls, value: str) -> str:
+        parts = value.split("/")
+        if not value or "" in parts or "." in parts or ".." in parts or any(ord(c) < 32 for c in value):
+            raise ValueError(f"{value!r} is not a plain path below /assets")
+        return value
 
 
 class Recipe(Record):
     """The whole of ``environment.toml``."""
 
     base: str = Field(default="host", pattern=BASE_PATTERN)
-    """``host``: a root made of this machine's own Python and tools; or a registry reference with its digest."""
+    """``host``: a root made of this machine's own Python and tools; ``debian-root:SUITE``: a Debian root made here; or
+    a registry reference with its digest."""
     python: str | None = Field(default=None, pattern=r"^3\.\d{1,2}$")
     """Minor version, such as ``3.11``; None: the base's own."""
-    system_packages: tuple[str, ...] = ()
+    system_packages: tuple[DebianPackage, ...] = ()
+    """Debian packages that the base is given."""
     requirements: tuple[str, ...] = ()
     """As in a requirements file, one each; no options, so no index address can stand here."""
     index_date: date | None = None
     """Only distributions uploaded before this day are considered when the lock is made."""
-    variables: dict[str, str] = Field(default_factory=dict)
+    assets: tuple[Asset, ...] = ()
+    gpus: int = Field(default=0, ge=0, le=64)
+    """Cards that a run needs, each leased to it alone."""
+    variables: dict[Variable, str] = Field(default_factory=dict)
+    smoke: str = ""
+    """Python that shows the environment to work at the root of the repository's tree: its own package imports."""
     notes: str = ""
 
     @field_validator("requirements")
@@ -46,8 +73,9 @@ class Recipe(Record):
 
     @property
     def digest(self) -> str:
-        """Covers what the environment is made from, not its notes."""
-        return digest_of(self.model_dump(mode="json", exclude={"notes", "schema_version"}))
+        """Covers what the environment is made from, not its notes; a field added here later does not change it."""
+        apart = {"notes", "schema_version", "smoke"}
+        return digest_of(self.model_dump(mode="json", exclude=apart, exclude_defaults=True))
 
 
 def read_recipe(environments_dir: Path | None, name: str) -> Recipe:

@@ -24,15 +24,19 @@ def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; its name names the benchmark.")],
     preset: Annotated[
         Preset | None,
-        typer.Option(help="Register the repositories of a known benchmark, with pins and licences."),
+        typer.Option(help="Register the repositories of a known benchmark, with pins, licences and environments."),
     ] = None,
 ) -> None:
     """Make a workspace: benchwright.toml, repositories.toml, and what git needs to keep text byte for byte."""
     from ...curation.presets import preset_repositories
+    from ...validators.presets import preset_recipes, write_recipes
     from ..workspace import Workspace
 
     repositories = preset_repositories(preset.value) if preset else []
-    workspace = Workspace.create(directory, repositories)
+    recipes = preset_recipes(preset.value) if preset else {}
+    named = [r.model_copy(update={"environment": r.name}) if r.name in recipes else r for r in repositories]
+    workspace = Workspace.create(directory, named)
+    write_recipes(workspace.environments_dir, recipes)
     session_of(context).reporter.result(
         {"workspace": str(workspace.root), "repositories": len(repositories)},
         [

@@ -81,11 +81,18 @@ def validate(
     tasks: Annotated[
         list[str] | None, typer.Argument(metavar="[TASK]...", help="REPOSITORY or REPOSITORY/TASK; default: all.")
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of each example that must pass.")] = 3,
+    repeat: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs of each example; default: what the workspace wants of a verified one (3)."),
+    ] = None,
     sandbox: SandboxOption = SandboxName.DOCKER,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
 ) -> None:
-    """Run every example's own output and record the evidence; what has evidence already is not run again."""
+    """Run every example's own output, make its controls, record the evidence; what has it already is not made again.
+
+    An example is verified once its output passed in every run, doing nothing does not pass, and its output with any
+    one argument changed is refused.
+    """
     from ...validators.validation import validate as validate_tasks
 
     session = session_of(context)
@@ -127,31 +134,77 @@ def environments_list(context: typer.Context) -> None:
 
 
 @environments_app.command("check")
-def environments_check(context: typer.Context) -> None:
+def environments_check(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Environments; default: all.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Also run the recipes' smoke tests in a sandbox.")] = False,
+    sandbox: SandboxOption = SandboxName.DOCKER,
+) -> None:
     """Say what is wrong with the environments; exit code 1 where something is."""
     from ...validators.environments import check_all
 
     session = session_of(context)
-    found = check_all(session.workspace().environments_dir)
+    found = check_all(session.workspace().environments_dir, names or [])
     rows = [(name, problem) for name, problems in found.items() for problem in problems]
+    if smoke:
+        rows += _smoke(session, [name for name, problems in found.items() if not problems], sandbox)
     session.reporter.table("", ("environment", "problem"), rows)
     raise typer.Exit(1 if rows else 0)
+
+
+def _smoke(session: Session, names: list[str], sandbox: SandboxName) -> list[tuple[str, str]]:
+    from ...validators.smoke import smoke
+
+    workspace = session.workspace()
+    problems = []
+    for result in smoke(workspace, names, sandbox.value, session.mirrors_of(workspace), session.reporter):
+        session.reporter.say(f"{result.name}: {result.outcome.outcome.value}: {result.said}")
+        if not result.outcome.passed:
+            problems.append((result.name, f"the smoke test {result.outcome.outcome.value}: {result.said}"))
+    return problems
 
 
 @environments_app.command("prune")
 def environments_prune(context: typer.Context) -> None:
     """Remove bases, packages, wheels and images of ours that no environment of the workspace uses."""
-    from ...validators.environments import prune
+    from ...validators.pruning import prune
 
     session = session_of(context)
     gone = prune(session.workspace().environments_dir)
     session.reporter.result(gone, [*(f"removed {name}" for name in gone), f"removed {len(gone)} in all"])
 
 
+RegistryArgument = Annotated[str, typer.Argument(metavar="REGISTRY", help="HOST[:PORT][/PATH] of a Docker registry.")]
+NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Environments; default: all.")]
+
+
+@environments_app.command("push")
+def environments_push(context: typer.Context, registry: RegistryArgument, names: NamesArgument = None) -> None:
+    """Push built environments to a registry; image.toml beside each recipe records the digest."""
+    from ...validators.published import push
+
+    session = session_of(context)
+    _show_transfers(session, push(session.workspace().environments_dir, registry, names or [], session.reporter))
+
+
+@environments_app.command("pull")
+def environments_pull(context: typer.Context, registry: RegistryArgument, names: NamesArgument = None) -> None:
+    """Pull environments by the digests that image.toml records, instead of building them."""
+    from ...validators.published import pull
+
+    session = session_of(context)
+    _show_transfers(session, pull(session.workspace().environments_dir, registry, names or [], session.reporter))
+
+
+def _show_transfers(session: Session, transfers: list[Transfer]) -> None:
+    rows = [(t.name, t.reference) for t in transfers]
+    session.reporter.table("", ("environment", "image"), rows, [vars(t) for t in transfers])
+
+
 def _show_statuses(session: Session, statuses: list[Status]) -> None:
-    columns = ("environment", "built", "packages", "MB", "digest", "base")
+    columns = ("environment", "built", "packages", "MB", "cards", "digest", "base")
     rows = [
-        (s.name, "yes" if s.built else "no", s.packages, round(s.bytes / 1e6), s.digest[:12], s.base[:40])
+        (s.name, "yes" if s.built else "no", s.packages, round(s.bytes / 1e6), s.gpus, s.digest[:12], s.base[:40])
         for s in statuses
     ]
     session.reporter.table("", columns, rows, [vars(s) for s in statuses])
@@ -229,3 +282,4 @@ def _variables(pairs: list[str]) -> dict[str, str]:
 
 if TYPE_CHECKING:
     from ...validators.environments import Status
+    from ...validators.published import Transfer

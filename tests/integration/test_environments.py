@@ -13,8 +13,9 @@ from benchwright.core.errors import BenchwrightError, PrerequisiteError
 from benchwright.core.models import Limits
 from benchwright.core.progress import Reporter
 from benchwright.core.workspace import Workspace, cache_dir
-from benchwright.validators.environments import build, build_many, check, open_system, prune, statuses
+from benchwright.validators.environments import build, build_many, check, open_system, statuses
 from benchwright.validators.execution import Job, Runner
+from benchwright.validators.pruning import prune
 
 pytestmark = pytest.mark.integration
 

@@ -27,6 +27,7 @@ class Kind(NamedTuple):
     limits: Limits
     tree: Path | None
     network: bool
+    cards: tuple[str, ...]
 
 
 class Ahead:
@@ -46,7 +47,7 @@ class Ahead:
         Raises:
             DockerException: the engine cannot make it.
         """
-        kind = Kind(run.system.image, run.limits, run.tree, run.network)
+        kind = Kind(run.system.image, run.limits, run.tree, run.network, run.cards)
         with self._lock:
             waiting = self._waiting.get(kind, [])
             made = waiting.pop(0) if waiting else None

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, Self
 from ...core.models import Limits, Output, Success
 
 __all__ = [
+    "ASSETS",
     "DISK",
     "HOME",
     "WORK",
@@ -28,6 +29,7 @@ __all__ = [
 DISK = "/tmp"  # noqa: S108 - inside the sandbox: the only place that can be written, of bounded size
 WORK = f"{DISK}/work"
 HOME = f"{DISK}/home"
+ASSETS = "/assets"
 
 Interpreter = Literal["bash", "python3"]
 
@@ -50,6 +52,16 @@ class System:
     image: str
     """Name of the Docker image with all of it."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    base: str = "host:"
+    """Identity of what it begins from; ``host:...`` where ``python`` is this machine's own."""
+    base_image: str = ""
+    """The Docker image that ``image`` begins from."""
+    path_file: str = ""
+    """A file of the root, inside, that puts ``packages_at`` on ``sys.path``; empty where it needs none."""
+    assets: Path | None = None
+    """Folder of files that appear below ``/assets``."""
+    gpus: int = 0
+    """Cards that each run is given for itself alone."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,8 @@ class Run:
     tree: Path | None = None
     """Read-only folder the work area begins as a copy of; None: empty."""
     network: bool = False
+    cards: tuple[str, ...] = ()
+    """Ids of the cards leased to it; a sandbox that cannot give them refuses."""
     variables: Mapping[str, str] = field(default_factory=dict)
     success: Success = field(default_factory=Success)
 

@@ -1,11 +1,18 @@
-"""Docker images of environments: made of the same folders that bubblewrap binds, named by digest, labelled ours."""
+"""Docker images of environments: built of the same folders that bubblewrap binds, named by digest, labelled ours.
+
+Comes in: a :class:`System`. Goes out: the text of its Dockerfile, and its image in the engine. A base made on this
+machine is one layer and the packages are one, so that environments share what they have
+in common; the build runs nothing and has no network.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +20,34 @@ from filelock import FileLock
 
 from ...core.errors import InfrastructureError
 from ...core.workspace import cache_dir
-from .contract import System
+from .contract import ASSETS, System
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["LABEL_ENVIRONMENT", "ensure_image", "remove_images"]
+__all__ = ["LABEL_ENVIRONMENT", "dockerfile", "ensure_image", "remove_images"]
 
 LABEL_ENVIRONMENT = "org.benchwright.environment"
+"""Its value is the environment's digest; of a base's image, the base's identity."""
+
+
+def dockerfile(system: System) -> str:
+    """What the image is built by: from its base, without network, running nothing.
+
+    The context is the environment's folder in the cache, with the file that puts the packages on the path.
+    """
+    lines = [f"# environment {system.name}, digest {system.digest}", f"# base: {system.base}"]
+    lines.append(f"FROM {system.base_image}")
+    if system.path_file and system.base.startswith("registry:"):
+        lines.append(f"COPY {os.path.basename(system.path_file)} {system.path_file}")
+    if system.packages is not None:
+        lines += ["# the wheels of requirements.lock, installed without network"]
+        lines.append(f"COPY packages {system.packages_at}")
+    if system.assets is not None:
+        lines.append(f"COPY assets {ASSETS}")
+    lines += [f"ENV {name}={json.dumps(value)}" for name, value in sorted(system.variables.items())]
+    lines += [f"LABEL {LABEL_ENVIRONMENT}={system.digest}", 'CMD ["python3"]']
+    return "\n".join(lines) + "\n"
 
 
 def ensure_image(client: DockerClient, system: System) -> str:
@@ -40,7 +67,7 @@ def ensure_image(client: DockerClient, system: System) -> str:
                 try:
                     client.images.get(system.image)
                 except ImageNotFound:
-                    _import(client, system)
+                    _make(client, system)
     except (DockerException, OSError) as error:
         raise InfrastructureError(
             f"the engine does not take the image {system.image}: {error}",
@@ -49,24 +76,86 @@ def ensure_image(client: DockerClient, system: System) -> str:
     return system.image
 
 
-def _import(client: DockerClient, system: System) -> None:
-    """One flat image: the base's root with the packages in their place."""
-    with _Archive(system) as stream:
+def _make(client: DockerClient, system: System) -> None:
+    if not system.base_image:  # a pulled environment whose image someone removed: its root holds everything
+        _import(client, system.root, system.image, system.digest)
+        return
+    if system.base.startswith("registry:"):
+        from ..bases.registry import pull_image
+
+        pull_image(client, system.base_image)
+    else:
+        from docker.errors import ImageNotFound
+
+        try:
+            client.images.get(system.base_image)
+        except ImageNotFound:
+            _import(client, system.root, system.base_image, system.base)
+    _build(client, system)
+
+
+def _import(client: DockerClient, root: Path, image: str, label: str) -> None:
+    """One flat image of a root."""
+    with _Archive(lambda tar: _add(tar, root, "")) as stream:
         answer = client.api.import_image_from_stream(
             stream,
-            repository=system.image.rpartition(":")[0],
-            tag=system.image.rpartition(":")[2],
-            changes=[f"LABEL {LABEL_ENVIRONMENT}={system.digest}", 'CMD ["python3"]'],
+            repository=image.rpartition(":")[0],
+            tag=image.rpartition(":")[2],
+            changes=[f"LABEL {LABEL_ENVIRONMENT}={label}", 'CMD ["python3"]'],
         )
     if '"error"' in str(answer):
         raise OSError(str(answer)[:500])
 
 
-class _Archive:
-    """A tar of the system, written by a thread while the engine reads, so that nothing large is held or copied."""
+def _build(client: DockerClient, system: System) -> None:
+    with _Archive(lambda tar: _context(tar, system)) as stream:
+        told = client.api.build(
+            fileobj=stream,
+            custom_context=True,
+            tag=system.image,
+            rm=True,
+            forcerm=True,
+            network_mode="none",
+            decode=True,
+        )
+        for step in told:
+            if "error" in step:
+                raise OSError(str(step["error"])[:500])
 
-    def __init__(self, system: System) -> None:
-        self._system = system
+
+def _context(tar: tarfile.TarFile, system: System) -> None:
+    _text(tar, "Dockerfile", dockerfile(system))
+    if system.path_file:
+        inside = Path(f"{system.root}{system.path_file}")
+        _text(tar, os.path.basename(system.path_file), inside.read_text(encoding="utf-8"))
+    for name, folder in (("packages", system.packages), ("assets", system.assets)):
+        if folder is not None:
+            _add(tar, folder, name)
+
+
+def _text(tar: tarfile.TarFile, name: str, text: str) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(text.encode())
+    tar.addfile(entry, io.BytesIO(text.encode()))
+
+
+def _add(tar: tarfile.TarFile, folder: Path, name: str) -> None:
+    for path in sorted(folder.rglob("*")):
+        tar.inodes = {}  # type: ignore[attr-defined]  # files that environments share are links; here each is a file
+        tar.add(path, os.path.join(name, path.relative_to(folder)), recursive=False, filter=_plain)
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
+
+
+class _Archive:
+    """A tar written by a thread while the engine reads, so that nothing large is held or copied."""
+
+    def __init__(self, fill: Callable[[tarfile.TarFile], None]) -> None:
+        self._fill_with = fill
         read, write = os.pipe()
         self._read = os.fdopen(read, "rb")
         self._write = os.fdopen(write, "wb")
@@ -83,24 +172,9 @@ class _Archive:
     def _fill(self) -> None:
         try:
             with self._write, tarfile.open(fileobj=self._write, mode="w|", format=tarfile.PAX_FORMAT) as tar:
-                for name, path in _contents(self._system):
-                    tar.add(path, name, recursive=False, filter=_plain)
+                self._fill_with(tar)
         except BrokenPipeError:
             pass  # the engine refused; its answer says why
-
-
-def _contents(system: System) -> Iterator[tuple[str, Path]]:
-    for path in sorted(system.root.rglob("*")):
-        yield str(path.relative_to(system.root)), path
-    if system.packages is not None:
-        for path in sorted(system.packages.rglob("*")):
-            yield os.path.join(system.packages_at.lstrip("/"), path.relative_to(system.packages)), path
-
-
-def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.uid = entry.gid = 0
-    entry.uname = entry.gname = ""
-    return entry
 
 
 def remove_images(client: DockerClient, kept: set[str]) -> list[str]:

@@ -8,24 +8,20 @@ identity is a digest over every file in it, so two machines that differ say so.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from ...core.errors import PrerequisiteError
+from ...core.files import digest_of
+from .base import Base, image_name, interpreters, kept_base
 
-from ..core.errors import PrerequisiteError
-from ..core.files import atomic_write, digest_of, staged_directory
-from ..core.workspace import cache_dir
+__all__ = ["host_base"]
 
-__all__ = ["Base", "host_base"]
-
-LAYOUT = 4
+LAYOUT = 5
 """Raised when the way a root is made changes: roots made before are then made anew."""
 TOOLS = """
     awk basename bash bzip2 cat chmod cmp comm cp cut date dd df diff dirname du echo egrep env expr false fgrep find
@@ -51,46 +47,22 @@ ETC = {
 }
 
 
-@dataclass(frozen=True)
-class Base:
-    """A root file system and what is known of it."""
-
-    identity: str
-    """``host:python3.11.2:<digest over all files>``."""
-    root: str
-    python: str
-    """The interpreter on this machine from which it was made; it lies at the same path inside."""
-    python_version: str
-    packages_at: str
-    """Where packages are installed, on that interpreter's own ``sys.path``."""
-
-
-def host_base(version: str | None = None) -> Base:
-    """The base for a Python version (None: this machine's usual one), made if it is not in the cache.
+def host_base(version: str | None = None, *, make: bool = True) -> Base | None:
+    """The base for a Python version (None: this machine's usual one); if it is not in the cache, made or None.
 
     Raises:
         PrerequisiteError: this machine has no such Python.
     """
     python = _find_python(version)
-    key = _fingerprint(python)
-    folder = cache_dir() / "bases" / key
-    described = folder / "base.json"
-    if not described.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.parent / f"{key}.lock"):
-            if not described.exists():
-                _make(python, folder)
-    return Base(**json.loads(described.read_text(encoding="utf-8")))
+    maker = (lambda folder, final: _make(python, folder / "root", final)) if make else None
+    return kept_base(_fingerprint(python), maker)
 
 
 def _find_python(version: str | None) -> str:
     """An interpreter outside any virtual environment, of the version asked for."""
     base = os.path.join(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
-    names = ["/usr/bin/python3", base] if version is None else []
-    if version is not None:
-        named = [f"/usr/bin/python{version}", shutil.which(f"python{version}")]
-        names = [name for name in (*named, base if base.endswith(f"python{version}") else None) if name]
-    for name in names:
+    usual = ["/usr/bin/python3", base] if version is None else interpreters(version)
+    for name in usual:
         if os.access(name, os.X_OK):
             return os.path.realpath(name)
     raise PrerequisiteError(
@@ -118,29 +90,26 @@ def _library_paths(names: Iterable[str]) -> Iterator[str]:
         yield from [path for folder in folders if os.path.exists(path := f"{folder}/{name}")][:1]
 
 
-def _make(python: str, folder: Path) -> None:
+def _make(python: str, root: Path, final: str) -> Base:
     questions = (
         "import site,sys,sysconfig as s; print(s.get_path('stdlib'), site.getsitepackages()[0], *sys.version_info[:3])"
     )
     answer = subprocess.run([python, "-I", "-c", questions], capture_output=True, text=True, check=True, timeout=60)
     stdlib, packages_at, *numbers = answer.stdout.split()
-    with staged_directory(folder) as staging:
-        root = staging / "root"
-        _skeleton(root, packages_at)
-        binaries = [_copy_tool(root, path) for name in TOOLS if (path := shutil.which(name, path="/usr/bin:/bin"))]
-        binaries.append(_copy_tool(root, python))
-        for name in ("python", "python3", os.path.basename(python)):
-            _link(root, f"/usr/bin/{name}", python)
-        shutil.copytree(
-            stdlib, f"{root}{stdlib}", symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True
-        )
-        extensions = [str(path) for path in Path(f"{root}{stdlib}").rglob("*.so")]
-        for library in _needed([*binaries, *extensions]) | set(_library_paths(LIBRARIES)):
-            _copy_file(root, library)
-        version = ".".join(numbers)
-        identity = f"host:python{version}:{_digest_tree(root)}"
-        base = Base(identity, str(folder / "root"), python, version, packages_at)
-        atomic_write(staging / "base.json", json.dumps(asdict(base), indent=2))
+    _skeleton(root, packages_at)
+    binaries = [_copy_tool(root, path) for name in TOOLS if (path := shutil.which(name, path="/usr/bin:/bin"))]
+    binaries.append(_copy_tool(root, python))
+    for name in ("python", "python3", os.path.basename(python)):
+        _link(root, f"/usr/bin/{name}", python)
+    shutil.copytree(
+        stdlib, f"{root}{stdlib}", symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True
+    )
+    extensions = [str(path) for path in Path(f"{root}{stdlib}").rglob("*.so")]
+    for library in _needed([*binaries, *extensions]) | set(_library_paths(LIBRARIES)):
+        _copy_file(root, library)
+    version = ".".join(numbers)
+    identity = f"host:python{version}:{_digest_tree(root)}"
+    return Base(identity, final, python, version, packages_at, image_name(identity))
 
 
 def _skeleton(root: Path, packages_at: str) -> None:
@@ -157,7 +126,7 @@ def _skeleton(root: Path, packages_at: str) -> None:
         "root",
         "run",
     )
-    for name in (*inside, "home", "tmp", "var/tmp", "repository", packages_at.lstrip("/")):
+    for name in (*inside, "home", "tmp", "var/tmp", "repository", "assets", packages_at.lstrip("/")):
         (root / name).mkdir(parents=True, exist_ok=True)
     for name in ("tmp", "var/tmp"):
         (root / name).chmod(0o1777)  # Docker gives the area mounted there the mode of what it covers
