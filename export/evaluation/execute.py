@@ -18,9 +18,9 @@ from .score import NOT_EXECUTED, Sample, with_outcome
 from .settings import Options, Setting, clones_dir
 
 if TYPE_CHECKING:
-    from ...validators.execution import Job
+    from ...validators.execution import Job, Runner
 
-__all__ = ["DEFAULT_SANDBOX", "Gold", "Work", "environment_digests", "execute"]
+__all__ = ["DEFAULT_SANDBOX", "Gold", "Work", "environment_digests", "execute", "open_runner"]
 
 DEFAULT_SANDBOX = "docker"
 """What the runner uses where none is named."""
@@ -118,29 +118,36 @@ def _run(work: Work, evidence: EvidenceFile, options: Options, reporter: Reporte
         )
     if options.regrade or not open_jobs:
         return
-    from ...validators.execution import Runner
-
-    with (
-        Runner(
-            sandbox=options.sandbox,
-            environments_dir=options.environments_dir,
-            clones_dir=clones_dir(),
-            mirrors=options.mirrors,
-            workers=options.workers,
-            reporter=reporter,
-        ) as runner,
-        reporter.track("executing", len(open_jobs)) as advance,
-    ):
+    with open_runner(options, reporter) as runner, reporter.track("executing", len(open_jobs)) as advance:
         for job, outcome in runner.run(open_jobs):
             evidence.add(job.key, outcome)
             advance(f"{job.repository and job.repository.name}: {outcome.outcome.value} {outcome.detail}")
+
+
+def open_runner(options: Options, reporter: Reporter) -> Runner:
+    """A runner as the options want it.
+
+    Raises:
+        PrerequisiteError: the sandbox cannot be had.
+    """
+    from ...validators.execution import Runner
+
+    return Runner(
+        sandbox=options.sandbox,
+        environments_dir=options.environments_dir,
+        clones_dir=clones_dir(),
+        mirrors=options.mirrors,
+        workers=options.workers,
+        reporter=reporter,
+    )
 
 
 def _gold_of(row: Row, text: Sample, outcome: Outcome) -> Gold:
     """Gold passes where an answer with the same text would: an example that nobody can solve is not graded."""
     published = mlbench.judge(row, arguments_of(row), row.output, outcome)
     refused = text.outcome != NOT_EXECUTED
-    ours = None if outcome.outcome is OutcomeKind.INFRASTRUCTURE else outcome.passed and not refused
+    unknown = text.ungraded or outcome.outcome is OutcomeKind.INFRASTRUCTURE
+    ours = None if unknown else outcome.passed and not refused
     failure = None
     if not ours:
         failure = {

@@ -23,6 +23,7 @@ from .answers import is_text
 from .execute import DEFAULT_SANDBOX, Gold, Work, environment_digests, execute
 from .metrics import DRAWS, LEVEL, SEED
 from .predictions import VARYING, Predictions, read_predictions
+from .recordings import Recordings
 from .score import Sample, examine
 from .scores import PROTOCOLS, Material, differences, protocol_report
 from .settings import Options, Setting, clones_dir, repository_names, settings_of
@@ -50,6 +51,8 @@ def evaluate(
 ) -> Evaluation:
     """Score the predictions and write ``results.jsonl``, ``report.json`` and, when executing, ``outcomes.jsonl``.
 
+    Where an answer's text does not tell what it starts, its calls are recorded first (``recordings.jsonl``).
+
     ``samples.jsonl`` (the answers as predicted) and ``examples.jsonl`` beside them make the folder readable alone.
 
     Executions recorded in ``folder`` are not repeated, but for those that the machine spoilt.
@@ -67,12 +70,17 @@ def evaluate(
     rows = every if options.limit is None else every[: options.limit]
     names = repository_names(dataset, rows)
     settings = settings_of(dataset, rows, names) if options.execute or options.mirrors else {}
-    samples, own, read = _examined(rows, predictions, settings, options)
+    recordings = Recordings(folder) if options.execute else None
+    samples, own, read = _examined(rows, predictions, settings, options, recordings)
     gold: dict[Key, Gold] | None = None
     environments: dict[str, str] = {}
-    if options.execute:
+    if recordings is not None:
         environments = environment_digests(options, settings.values(), reporter)
-        work = Work(settings, environments, options.sandbox or DEFAULT_SANDBOX)
+        sandbox = options.sandbox or DEFAULT_SANDBOX
+        recorded = recordings.make(settings, environments, sandbox, options, reporter)
+        again = _examined([row for row in rows if row.key in recorded], predictions, settings, options, recordings)
+        samples, own = samples | again[0], own | again[1]
+        work = Work(settings, environments, sandbox)
         samples, gold = execute(rows, predictions, samples, own, work, options, folder, reporter)
     passes = None if gold is None else {key: item.passes for key, item in gold.items()}
     material = Material(rows, names, len(every), samples, passes, predictions.declared)
@@ -109,9 +117,13 @@ def _declared(predictions: Path, reporter: Reporter) -> int | None:
 
 
 def _examined(
-    rows: Sequence[Row], predictions: Predictions, settings: dict[Key, Setting], options: Options
+    rows: Sequence[Row],
+    predictions: Predictions,
+    settings: dict[Key, Setting],
+    options: Options,
+    recordings: Recordings | None,
 ) -> tuple[dict[Key, list[Sample]], dict[Key, Sample], dict[int, str]]:
-    """All samples judged by their text, so each row's own output, and github_id -> why its files could not be read."""
+    """All samples judged before they run, each row's own output too, and github_id -> why its files cannot be read."""
     from ...curation.source import open_tree
 
     samples: dict[Key, list[Sample]] = {}
@@ -130,9 +142,10 @@ def _examined(
                     except BenchwrightError as error:
                         failed[row.github_id] = str(error)
             files = trees[row.github_id]
+            recorder = recordings.of(row) if recordings else None
             texts = enumerate(predictions.samples[row.key])
-            samples[row.key] = [examine(row, i, text, files) for i, text in texts]
-            own[row.key] = examine(row, 0, row.output, files)
+            judged = [examine(row, i, text, files, recorder) for i, text in (*texts, (0, row.output))]
+            *samples[row.key], own[row.key] = map(recordings.judged, judged) if recordings else judged
     return samples, own, failed
 
 

@@ -14,6 +14,7 @@ __all__ = ["NOT_EXECUTED", "Sample", "examine", "with_outcome"]
 
 if TYPE_CHECKING:
     from ...curation.flags import SourceFiles
+    from ...validators.arguments import Records
 
 LANGUAGES = {"Bash Script": "shell", "Python Code": "python"}
 NOT_EXECUTED = OutcomeKind.NOT_EXECUTED.value
@@ -63,11 +64,13 @@ class Sample:
         }
 
 
-def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = None) -> Sample:
-    """Everything that can be said of a sample without executing it.
+def examine(
+    row: Row, index: int, text: str | None, files: SourceFiles | None = None, recorder: Records | None = None
+) -> Sample:
+    """Everything that can be said of a sample before its execution.
 
     With ``files``, the repository at its pin, arguments are read through the program's own flags; without, by names
-    as written.
+    as written. ``recorder`` knows what was recorded of scripts whose text alone does not tell what they start.
 
     Raises:
         BenchwrightError: the row's arguments are no mapping.
@@ -86,7 +89,7 @@ def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = 
             wanted = "a shell command" if row.type == "Bash Script" else "Python code"
             outcome, detail = "wrong_type", f"asked for {wanted}, the answer reads as {language}"
         else:
-            refusal, doubts = _arguments(row, found.code, files)
+            refusal, doubts = _arguments(row, found.code, files, recorder)
             if refusal:
                 outcome, detail = "wrong_arguments", refusal
             elif doubts:
@@ -99,7 +102,7 @@ def examine(row: Row, index: int, text: str | None, files: SourceFiles | None = 
     return Sample(row.key, index, outcome, detail, found.code, found.rule, published, runs, text)
 
 
-def _arguments(row: Row, code: str, files: SourceFiles | None) -> tuple[str, str]:
+def _arguments(row: Row, code: str, files: SourceFiles | None, recorder: Records | None) -> tuple[str, str]:
     """Why the code does not do what the arguments ask (empty where it does), and what the check was not sure of."""
     from ...validators.arguments import check_arguments
 
@@ -111,6 +114,7 @@ def _arguments(row: Row, code: str, files: SourceFiles | None) -> tuple[str, str
         prefix_code=row.prefix_code,
         reference=row.output,
         files=files,
+        recorder=recorder,
     )
     return "" if verdict.accepted else str(verdict), "; ".join(verdict.notes)
 

@@ -226,3 +226,31 @@ def test_gold_that_an_answer_of_the_same_text_could_not_pass_is_left_out_and_nam
     (failure,) = [item for item in report["gold_fails_here"] if item["id"] == 5]
     assert failure["outcome"] == "wrong_arguments"
     assert "its own output is refused: rate: wanted '0.9'" in failure["detail"]
+
+
+UNSURE = "```bash\nR=$(echo 5)\npython train.py --rate 0.$R\n```"
+
+
+def test_what_text_does_not_tell_is_recorded_once_and_decides(
+    evaluate: Callable[..., tuple[Any, Any, str]], predictions: Path, tmp_path: Path
+) -> None:
+    answers = [UNSURE, UNSURE.replace("echo 5", "echo 4"), "if [ -f train.py ]; then python train.py --rate 0.5; fi"]
+    predictions.write_text(json.dumps({"github_id": 31, "id": 1, "output": answers}) + "\n")
+    results, _, _ = evaluate("--jobs", "2")
+    assert [results[1, index]["outcome"] for index in range(3)] == ["passed", "wrong_arguments", "passed"]
+    assert "found 0.4 in --rate" in results[1, 1]["detail"]
+    recorded = (tmp_path / "run" / "recordings.jsonl").read_bytes()
+    assert len(recorded.splitlines()) >= 2
+    again, _, said = evaluate("--regrade")
+    assert again == results
+    assert "recording calls" not in said
+    assert (tmp_path / "run" / "recordings.jsonl").read_bytes() == recorded
+
+
+def test_without_execution_nothing_is_recorded_and_the_doubt_is_named(
+    evaluate: Callable[..., tuple[Any, Any, str]], predictions: Path, tmp_path: Path
+) -> None:
+    predictions.write_text(json.dumps({"github_id": 31, "id": 1, "output": [UNSURE]}) + "\n")
+    results, _, _ = evaluate("--no-execute")
+    assert results[1, 0]["outcome"] == "wrong_arguments"
+    assert not (tmp_path / "run" / "recordings.jsonl").exists()
