@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -62,23 +63,30 @@ def list_(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Repositories or REPOSITORY/TASK; default: all.")
     ] = None,
 ) -> None:
-    """One line for each task: its type, path, number of examples and origin."""
+    """One line for each task: its type, path, examples, how many of them are verified, and origin."""
+    from ...validators.controls import standings
     from ..tasks import load_tasks
 
     session = session_of(context)
+    workspace = session.workspace()
+    items = load_tasks(workspace, names or ())
+    states: dict[str, Counter[str]] = {item.task.id: Counter() for item in items}
+    for item, _, standing in standings(workspace, items):
+        states[item.task.id][standing.state.value] += 1
     session.reporter.table(
         "",
-        ("task", "type", "path", "examples", "withdrawn", "origin"),
+        ("task", "type", "path", "examples", "verified", "flaky", "failed", "withdrawn", "origin"),
         [
             (
                 item.task.id,
                 item.task.type,
                 item.task.path,
-                sum(example.yanked is None for example in item.examples),
+                states[item.task.id].total(),
+                *(states[item.task.id][state] for state in ("verified", "flaky", "failed")),
                 sum(example.yanked is not None for example in item.examples),
                 item.task.origin,
             )
-            for item in load_tasks(session.workspace(), names or ())
+            for item in items
         ],
     )
 
@@ -88,18 +96,15 @@ def show(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="REPOSITORY/TASK", help="The task, as `tasks list` names it.")],
 ) -> None:
-    """All of one task: its record, its README segment and its examples."""
+    """All of one task: its record, its README segment, its examples and where each stands."""
+    from ...validators.controls.page import task_page
     from ..errors import BenchwrightError
     from ..tasks import load_tasks
 
     session = session_of(context)
     if "/" not in name:
         raise BenchwrightError(f"{name} names no task", remedy="benchwright tasks list shows the names")
-    (item,) = load_tasks(session.workspace(), [name])
-    task = item.task.model_dump(mode="json", exclude_none=True)
-    examples = [example.model_dump(mode="json", exclude_none=True) for example in item.examples]
-    lines = [f"{key}: {value}" for key, value in task.items()]
-    lines += ["", "oracle:", item.oracle]
-    for example in examples:
-        lines += ["", *(f"{key}: {value}" for key, value in example.items())]
-    session.reporter.result({"task": task, "oracle": item.oracle, "examples": examples}, lines)
+    workspace = session.workspace()
+    (item,) = load_tasks(workspace, [name])
+    page = task_page(workspace, item)
+    session.reporter.result(page.as_json(), page.lines())

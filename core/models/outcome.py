@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import ClassVar, Literal
 
-from .record import Part, Record
+from .record import Part, Record, Upgrade
 
 __all__ = ["Evidence", "Outcome", "OutcomeKind", "Output"]
 
@@ -57,15 +58,29 @@ class Outcome(Record):
 
 
 class Evidence(Record):
-    """One dated line of a task's ``evidence.jsonl``, bound to what was run by ``digest``."""
+    """One dated line of a task's ``evidence.jsonl``, bound to what was run or checked by ``digest``.
 
+    ``gold``: a run of the example's own output. ``no_op``: what an answer that does nothing comes to. ``near_miss``:
+    the example's own output is accepted, and with any one argument changed it is refused.
+    """
+
+    SCHEMA_VERSION: ClassVar[int] = 2
+    UPGRADES: ClassVar[Mapping[int, Upgrade]] = {1: lambda fields: fields}  # 2 adds held and varied
+
+    schema_version: int = 2
     control: Literal["gold", "no_op", "near_miss"]
     example_id: int | None = None
     digest: str
-    """SHA-256 over script, prefix code, commit, environment digest, success declaration and limits."""
+    """SHA-256 over script, prefix code, commit, environment digest, success declaration and limits; of the other
+    controls over what their verdict depends on."""
     environment: str
     environment_digest: str
     at: str
     """UTC, ISO 8601."""
     toolkit_version: str
     outcome: Outcome
+    """Of a control that is not run, ``not_executed``, with the finding as its detail."""
+    held: bool | None = None
+    """Whether the control came out as it must; None for gold, whose outcome says it."""
+    varied: tuple[str, ...] = ()
+    """The arguments of which a near miss was tried."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..errors import BenchwrightError
 
-__all__ = ["Part", "Record", "explain"]
+__all__ = ["Part", "Record", "Upgrade", "explain"]
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 

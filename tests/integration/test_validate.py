@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from benchwright.core.errors import PrerequisiteError
-from benchwright.core.models import Example, Limits, Repository, RepositoryRef, Task
+from benchwright.core.models import Example, Limits, Repository, RepositoryRef, Success, Task
 from benchwright.core.tasks import load_tasks, read_evidence, write_task
 from benchwright.core.workspace import Workspace
+from benchwright.validators.controls import Standing, State, standings
 from benchwright.validators.sandbox import open_sandbox
 from benchwright.validators.sandbox.contract import abandoned
 from benchwright.validators.sandbox.docker import LABEL_OWNER
@@ -96,7 +97,14 @@ def make_task(workspace: Workspace, repository: Repository) -> Callable[..., Non
 def state(workspace: Workspace) -> list[tuple[object, ...]]:
     """All evidence without what differs from run to run."""
     return sorted(
-        (item.task.id, line.example_id, line.digest, line.outcome.outcome.value, line.outcome.exit_code)
+        (
+            item.task.id,
+            line.example_id,
+            line.control,
+            line.digest,
+            line.outcome.outcome.value,
+            str(line.outcome.exit_code),
+        )
         for item in load_tasks(workspace)
         for line in read_evidence(item.folder)
     )
@@ -109,7 +117,7 @@ def test_what_passes_has_evidence_and_is_not_run_again(
     first = validate(workspace, repeat=2, sandbox=sandbox, jobs=2)
     assert (first.exit_code, first.executed, dict(first.counts)) == (0, 4, {"passed": 2})
     [item] = load_tasks(workspace)
-    evidence = read_evidence(item.folder)
+    evidence = [line for line in read_evidence(item.folder) if line.control == "gold"]
     assert len(evidence) == 4
     assert {line.outcome.output.head for line in evidence} == {"rate 0.5\n", "rate 0.1\n"}
     assert all(line.outcome.peak_memory_bytes and line.outcome.sandbox == sandbox for line in evidence)
@@ -141,6 +149,129 @@ def test_evidence_of_changed_work_no_longer_holds(
     assert validate(workspace, repeat=1, sandbox=sandbox).executed == 1
     make_task("train", "python train.py", prefix_code="export A=1")
     assert validate(workspace, repeat=1, sandbox=sandbox).executed == 1
+
+
+def make_example(workspace: Workspace, output: str, arguments: dict[str, object], **changes: object) -> None:
+    """Give the only task its only example anew."""
+    [item] = load_tasks(workspace)
+    example = item.examples[0].model_copy(update={"output": output, "arguments": arguments, **changes})
+    write_task(workspace, item.task, item.oracle, [example])
+
+
+def only(workspace: Workspace) -> Standing:
+    [(_, _, standing)] = standings(workspace)
+    return standing
+
+
+def test_verified_is_what_has_all_controls_bound_to_what_stands_now(
+    workspace: Workspace, make_task: Callable[..., None], sandbox: str
+) -> None:
+    make_task("train", "python train.py")
+    make_example(workspace, "python train.py --rate 0.5", {"rate": 0.5})
+    assert (only(workspace).state, only(workspace).why) == (State.UNVERIFIED, "it was never run")
+    short = validate(workspace, repeat=1, sandbox=sandbox)
+    assert (short.exit_code, short.states) == (0, {State.UNVERIFIED: 1})
+    assert only(workspace).why == "1 of 3 runs were made"
+    report = validate(workspace, sandbox=sandbox)
+    assert (report.exit_code, report.executed, report.reused, report.checked) == (0, 2, 1, 0)
+    standing = only(workspace)
+    assert standing.verified
+    assert standing.near_miss is not None
+    assert standing.no_op is not None
+    assert (standing.near_miss.varied, standing.no_op.held) == (("rate",), True)
+    assert (validate(workspace, sandbox=sandbox).executed, validate(workspace, sandbox=sandbox).checked) == (0, 0)
+
+    make_example(workspace, "python train.py --rate 0.5", {"rate": "5e-1"})  # checked again, not run again
+    assert only(workspace).why == "the no-op and near-miss control was not made"
+    report = validate(workspace, sandbox=sandbox)
+    assert (report.executed, report.reused, report.checked) == (0, 3, 1)
+    assert only(workspace).verified
+
+    make_example(workspace, "python train.py --rate 0.50", {"rate": 0.5})  # run again
+    assert only(workspace).why == "it has changed since it was run"
+    report = validate(workspace, sandbox=sandbox)
+    assert (report.executed, report.reused, report.checked) == (3, 0, 1)
+
+
+def test_what_is_flaky_is_named(
+    workspace: Workspace, make_task: Callable[..., None], sandbox: str, tmp_path: Path
+) -> None:
+    make_task("dice", "python train.py; exit $(( $(date +%N | sed 's/^0*//') % 2 ))")
+    for _ in range(8):
+        report = validate(workspace, repeat=len(only(workspace).gold) + 2, sandbox=sandbox)
+        if only(workspace).state is State.FLAKY:
+            break
+    assert only(workspace).state is State.FLAKY
+    assert report.exit_code == 1
+    assert any(line.startswith("flaky") and "pebble/dice example 1" in line for line in report.lines())
+
+
+@pytest.mark.parametrize(
+    ("output", "arguments", "kind", "why"),
+    [
+        (
+            "python train.py --rate 0.5",
+            {"rate": 0.4},
+            "Bash Script",
+            "near miss: its own output is refused: rate: wanted '0.4'",
+        ),
+        ("import os", {}, "Python Code", "no-op: an answer that does nothing"),
+    ],
+)
+def test_a_control_that_does_not_hold_is_a_failure(
+    workspace: Workspace,
+    make_task: Callable[..., None],
+    sandbox: str,
+    output: str,
+    arguments: dict[str, object],
+    kind: str,
+    why: str,
+) -> None:
+    make_task("train", "python train.py")
+    make_example(workspace, output, arguments, type=kind)
+    report = validate(workspace, sandbox=sandbox)
+    assert (report.exit_code, dict(report.counts)) == (1, {"passed": 1})
+    assert only(workspace).state is State.FAILED
+    assert only(workspace).why.startswith(why)
+
+
+def test_where_success_is_declared_doing_nothing_is_run(
+    workspace: Workspace, make_task: Callable[..., None], sandbox: str
+) -> None:
+    loose = Success(kind="metric", pattern="(0)", at_least=0)
+    make_task(
+        "metric", "python train.py --rate 0.5", success=Success(kind="metric", pattern=r"rate (\S+)", at_least=0.5)
+    )
+    make_task("loose", "python train.py --rate 0.0", success=loose, prefix_code="echo 0")
+    report = validate(workspace, sandbox=sandbox)
+    states = {item.task.id: standing for item, _, standing in standings(workspace)}
+    assert states["pebble/metric"].verified
+    assert states["pebble/loose"].state is State.FAILED
+    assert states["pebble/loose"].why.startswith("no-op")
+    assert report.executed == 8
+
+
+def test_what_text_does_not_tell_is_recorded_for_the_controls(
+    workspace: Workspace, make_task: Callable[..., None], sandbox: str
+) -> None:
+    make_task("train", "python train.py")
+    make_example(workspace, "R=$(echo 5)\npython train.py --rate 0.$R", {"rate": 0.5})
+    assert validate(workspace, sandbox=sandbox).exit_code == 0
+    assert only(workspace).verified
+
+
+def test_evidence_of_an_older_toolkit_is_checked_again_and_not_run_again(
+    workspace: Workspace, make_task: Callable[..., None], sandbox: str
+) -> None:
+    make_task("train", "python train.py --rate 0.5")
+    validate(workspace, sandbox=sandbox)
+    [item] = load_tasks(workspace)
+    path = item.folder / "evidence.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**line, "toolkit_version": "0.0.1"}) + "\n" for line in lines))
+    assert only(workspace).verified
+    report = validate(workspace, sandbox=sandbox)
+    assert (report.executed, report.checked) == (0, 1)
 
 
 def test_a_repository_that_cannot_be_had_is_infrastructure(
@@ -213,7 +344,7 @@ def test_killed_at_random_moments_it_ends_as_if_undisturbed(
     before = traces()
     wanted = validate(workspace, repeat=2, sandbox=sandbox, jobs=2)
     undisturbed = state(workspace)
-    assert len(undisturbed) == 18
+    assert len(undisturbed) == 18 + 2 * 9  # the runs; of each example a no-op and a near-miss control
     seed = int(os.environ.get("BENCHWRIGHT_TEST_SEED") or random.randrange(10**6))
     print(f"seed {seed} (BENCHWRIGHT_TEST_SEED={seed} repeats it), {rounds} kills in {sandbox}")
     choice = random.Random(seed)

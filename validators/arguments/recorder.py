@@ -128,6 +128,8 @@ class Recorder:
         self._repository = repository
         self._environment = environment
         self._limits = limits
+        self.failed = False
+        """Whether the sandbox failed for one of the scripts."""
 
     def record(self, code: str, *, path: str = "./", prefix_code: str = "") -> Trace | None:
         """What ``code`` really starts; None where the sandbox failed."""
@@ -139,7 +141,9 @@ class Recorder:
             repository=self._repository,
             limits=self._limits,
         )
-        return read(self._runner.execute(job))
+        trace = read(self._runner.execute(job))
+        self.failed = self.failed or trace is None
+        return trace
 
 
 def _calls(told: Iterable[tuple[str, str, list[str], list[str]]], path: str) -> Iterable[Call]:

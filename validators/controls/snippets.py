@@ -54,8 +54,8 @@ def _named(tree: ast.AST, name: str) -> Iterator[ast.expr]:
             case ast.AnnAssign() if node.value is not None and _called(node.target, key):
                 yield node.value
             case ast.Dict():
-                for given, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(given, ast.Constant) and isinstance(given.value, str) and normal(given.value) == key:
+                for item, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(item, ast.Constant) and isinstance(item.value, str) and normal(item.value) == key:
                         yield value
 
 
