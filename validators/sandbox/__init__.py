@@ -1,7 +1,8 @@
 """Sandboxes: where a script is executed without being able to do harm or to deceive.
 
 Comes in: a ``Run`` (a script, its work area, its limits). Goes out: an ``Observation``. Open ``contract.py`` first,
-then ``launcher.py`` (what happens inside) and ``docker.py``.
+then ``launcher/`` (what starts and
+watches a script), ``docker.py`` and ``bubblewrap.py``.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ ROOT = Path("/sys/fs/cgroup")
 PARENT = "benchwright"
 PERIOD_US = 100_000
 KILL_WAIT_S = 10.0
+STALE_BYTES = 16 * 1024**2
+"""Page cache of earlier runs that a run's peak may hold: emptying a group makes every processor work and wait."""
 
 
 class Groups(Protocol):
@@ -44,8 +46,8 @@ class Groups(Protocol):
 
     def out_of_memory_kills(self, name: str) -> int: ...
 
-    def kill(self, name: str) -> None:
-        """End every process of the group, those that fork meanwhile included, but never ourselves."""
+    def kill(self, name: str, spare: int = 0) -> None:
+        """End every process of the group but ``spare``, those that fork meanwhile included, and never ourselves."""
         ...
 
     def remove(self, name: str) -> None:
@@ -80,7 +82,8 @@ class GroupsV1:
 
     def begin(self, name: str, limits: Limits) -> list[Path]:
         memory, cpu = self._folder("memory", name), self._folder("cpu", name)
-        _write(memory / "memory.force_empty", 0)  # page cache of the run before is not this one's
+        if (_number(memory / "memory.usage_in_bytes") or 0) > STALE_BYTES:
+            _write(memory / "memory.force_empty", 0)  # page cache of the run before is not this one's
         limit, both = memory / "memory.limit_in_bytes", memory / "memory.memsw.limit_in_bytes"
         if both.exists():
             # the limit on memory and swap is never the smaller of the two, not even for a moment
@@ -106,8 +109,8 @@ class GroupsV1:
     def _kills(self, name: str) -> int:
         return _entry(self._folder("memory", name) / "memory.oom_control", "oom_kill")
 
-    def kill(self, name: str) -> None:
-        _kill_all(self._folder("pids", name))
+    def kill(self, name: str, spare: int = 0) -> None:
+        _kill_all(self._folder("pids", name), spare)
 
     def remove(self, name: str) -> None:
         for controller in self.CONTROLLERS:
@@ -150,11 +153,11 @@ class GroupsV2:
     def out_of_memory_kills(self, name: str) -> int:
         return _entry(self._parent / name / "memory.events", "oom_kill")
 
-    def kill(self, name: str) -> None:
+    def kill(self, name: str, spare: int = 0) -> None:
         group = self._parent / name
         if (group / "cgroup.kill").exists():
-            _write(group / "cgroup.kill", 1)
-        _kill_all(group)
+            _write(group / "cgroup.kill", 1)  # who is to be spared is not in here
+        _kill_all(group, spare)
 
     def remove(self, name: str) -> None:
         _remove(self._parent / name)
@@ -236,17 +239,17 @@ def _entry(path: Path, key: str) -> int:
     return 0
 
 
-def _members(group: Path) -> list[int]:
+def _members(group: Path, spare: int) -> list[int]:
     try:
         listed = {int(line) for line in (group / "cgroup.procs").read_text().split()}
-        return sorted(listed - {os.getpid()})  # a thread of ours may be in it, and stands there under our number
+        return sorted(listed - {os.getpid(), spare})  # a thread of ours may be in it, under our number
     except OSError:
         return []
 
 
-def _kill_all(group: Path) -> None:
+def _kill_all(group: Path, spare: int) -> None:
     deadline, pause = time.monotonic() + KILL_WAIT_S, 0.0003
-    while (members := _members(group)) and time.monotonic() < deadline:
+    while (members := _members(group, spare)) and time.monotonic() < deadline:
         for pid in members:
             with suppress(ProcessLookupError):
                 os.kill(pid, 9)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ...core.errors import BenchwrightError, PrerequisiteError
 from .ahead import Ahead
-from .contract import DISK, Capabilities, Observation, Run, abandoned, owner
+from .contract import DISK, Capabilities, Observation, Run, System, abandoned, owner
 from .images import ensure_image
-from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, compiled_launcher, message, observe
+from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, launcher_command, message, observe
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -128,7 +128,7 @@ class DockerSandbox:
         try:
             made = self._client.api.create_container(
                 self._image(run),
-                list(compiled_launcher(run.system.python)),
+                list(_launcher(run.system)),
                 user=NOBODY,
                 stdin_open=True,
                 network_disabled=not run.network,
@@ -148,13 +148,15 @@ class DockerSandbox:
             return self._images[run.system.image]
 
     def _host_config(self, run: Run) -> dict[str, Any]:
-        from docker.types import LogConfig, Mount, Ulimit
+        from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
         limits = run.limits
         memory = limits.memory_bytes + (_tree_bytes(run.tree) if run.tree else 0)
         binds = [Mount(TREE, str(run.tree), type="bind", read_only=True)] if run.tree else []
+        cards = [DeviceRequest(device_ids=list(run.cards), capabilities=[["gpu"]])] if run.cards else None
         return self._client.api.create_host_config(
             read_only=True,
+            device_requests=cards,
             tmpfs={DISK: f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_bytes}"},
             mounts=binds,
             mem_limit=memory,
@@ -262,6 +264,11 @@ class DockerSandbox:
             for container in self._labelled(f"{LABEL_SANDBOX}={self._id}"):
                 self._remove(container.id)  # left by an engine that failed in between
         self._client.close()
+
+
+def _launcher(system: System) -> tuple[str, ...]:
+    """Compiled here where the system's interpreter is this machine's own."""
+    return launcher_command(system.python, compiled=system.base.startswith("host:"))
 
 
 @lru_cache(maxsize=256)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
+from ...core.errors import PrerequisiteError
 from ...core.models import Output
 from .contract import DISK, HOME, WORK, Observation, Run
 
@@ -19,9 +22,9 @@ __all__ = [
     "TAIL_BYTES",
     "Deadline",
     "Keeper",
-    "compiled_launcher",
     "launcher_command",
     "message",
+    "message_outside",
     "observe",
 ]
 
@@ -39,6 +42,8 @@ REPORT_KEYS = frozenset(
         "failed",
         "left",
         "memory",
+        "over",
+        "ready",
         "shell",
         "started",
     )
@@ -50,32 +55,51 @@ OVERTIME_S = 10.0
 """After the wall limit the launcher ends the script and reports; a sandbox silent for so long is killed."""
 
 
-@cache
-def launcher_command(python: str = "python3") -> tuple[str, ...]:
-    """The command that starts the launcher, with its source text, in any image that has a Python."""
-    return (python, "-I", "-S", "-c", _source())
+LAUNCHER = ("watch", "attend")
+"""Modules of ``launcher/`` in the order in which they are needed; last comes ``inside`` or ``outside``."""
+LOAD = """\
+import marshal, sys
+for name, code in marshal.loads(bytes.fromhex({parts!r})):
+    module = sys.modules["launcher." + name] = type(sys)(name)
+    module.__package__ = "launcher"
+    exec(code, module.__dict__)
+module.main()
+"""
+"""Loads the launcher's modules from this very text instead of from files, so that their imports find each other."""
+COMPILE = """\
+import marshal, sys
+parts = marshal.loads(sys.stdin.buffer.read())
+parts = [(name, compile(text, name, "exec", optimize=2)) for name, text in parts]
+sys.stdout.buffer.write(marshal.dumps(parts))
+"""
 
 
 @cache
-def compiled_launcher(python: str) -> tuple[str, ...]:
-    """The same for a system made from this machine's ``python``: compiled once here instead of at each start."""
-    ask = "import marshal, sys; code = compile(sys.stdin.read(), 'launcher', 'exec', optimize=2)"
-    ask += "; print(marshal.dumps(code).hex())"
-    answer = subprocess.run(
-        [python, "-I", "-S", "-c", ask], input=_source(), capture_output=True, text=True, check=True
-    )
-    load = f"import marshal; exec(marshal.loads(bytes.fromhex('{answer.stdout.strip()}')))"
-    return (python, "-I", "-S", "-c", load)
+def launcher_command(python: str, *, compiled: bool = True, main: str = "inside") -> tuple[str, ...]:
+    """The command that starts the launcher in an interpreter that has nothing but the standard library.
 
+    Its whole text stands in the command: a container's root is read-only, and standard input is for the message.
+    ``compiled``: ``python`` is also an interpreter of this machine, and compiles the text once here; else it is
+    compiled at each start, which takes some 10 ms more. The text is this project's own, nothing of a task's is in it.
 
-def _source() -> str:
-    return files(__package__).joinpath("launcher.py").read_text(encoding="utf-8")
+    Raises:
+        PrerequisiteError: that interpreter cannot be started here.
+    """
+    texts = [(name, files(__package__).joinpath("launcher", f"{name}.py").read_text()) for name in (*LAUNCHER, main)]
+    parts = marshal.dumps(texts, 2)  # a form that every Python 3 reads
+    if compiled:
+        try:
+            answer = subprocess.run([python, "-I", "-S", "-c", COMPILE], input=parts, capture_output=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise PrerequisiteError(f"the interpreter cannot be started: {error}", where=python) from error
+        parts = answer.stdout
+    return (python, "-I", "-S", "-c", LOAD.format(parts=parts.hex()))
 
 
 def message(run: Run, sandbox: str, *, work: str = WORK, tree: str = "", disk: str = DISK, home: str = HOME) -> bytes:
-    """The launcher's whole instruction; ``tree`` is where it finds what it must copy, empty where it need not."""
+    """The launcher's instruction inside; ``tree``: where it finds what it must copy, empty where it need not."""
     variables = run.environment(sandbox) | {"HOME": home}
-    fields = [
+    return _packed(
         run.interpreter,
         run.name,
         work,
@@ -85,8 +109,18 @@ def message(run: Run, sandbox: str, *, work: str = WORK, tree: str = "", disk: s
         repr(run.limits.timeout_s),
         run.success.path or "",
         *(f"{name}={value}" for name, value in variables.items()),
-    ]
-    body = b"".join(os.fsencode(part) + b"\0" for part in (str(len(fields)), *fields)) + run.script
+        script=run.script,
+    )
+
+
+def message_outside(run: Run, work: str, command: Sequence[str]) -> bytes:
+    """The instruction for the launcher outside: ``work`` is the work area as it finds it, ``command`` the sandbox."""
+    limit, artifact = repr(run.limits.timeout_s), run.success.path or ""
+    return _packed(run.name, work, run.folder, limit, artifact, *command, script=run.script)
+
+
+def _packed(*fields: str, script: bytes) -> bytes:
+    body = b"".join(os.fsencode(part) + b"\0" for part in (str(len(fields)), *fields)) + script
     return f"{len(body)}\n".encode() + body
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ...core.errors import InfrastructureError
-from .contract import DISK, WORK
+from .contract import DISK, HOME, WORK
 
 __all__ = ["Stage"]
 
@@ -53,7 +53,7 @@ class Stage:
         _mount("tmpfs", str(at), "tmpfs", MS_NOSUID | MS_NODEV, f"size={size},mode=755")
         inside = at / "inside"
         work = inside / os.path.relpath(WORK, DISK)
-        for folder in (inside, work):
+        for folder in (inside, work, inside / os.path.relpath(HOME, DISK)):
             folder.mkdir()
             os.chown(folder, NOBODY, NOBODY)
         inside.chmod(0o1777)

@@ -18,7 +18,7 @@ from typing import Self
 
 from ...core.errors import PrerequisiteError
 from .contract import Capabilities, Observation, Run, abandoned, owner
-from .messages import compiled_launcher, message
+from .messages import launcher_command, message
 from .pipes import listen
 
 __all__ = ["ProcessSandbox"]
@@ -46,6 +46,11 @@ class ProcessSandbox:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def execute(self, run: Run) -> Observation:
+        if not run.system.base.startswith("host:") or run.system.assets is not None:
+            raise PrerequisiteError(
+                f"the environment {run.system.name} is a system of its own, and a plain process has this machine's",
+                remedy="--sandbox docker or --sandbox bubblewrap",
+            )
         started: list[int] = []
 
         def note(pid: int) -> None:
@@ -59,7 +64,7 @@ class ProcessSandbox:
             at = Path(folder)
             try:
                 seen = listen(
-                    [*_limits(run), *compiled_launcher(run.system.python)],
+                    [*_limits(run), *launcher_command(run.system.python)],
                     _instruction(run, at, self.name),
                     run,
                     kill=lambda: _end(started),
@@ -95,6 +100,8 @@ def _instruction(run: Run, at: Path, sandbox: str) -> bytes:
     for name in ("python", "python3"):
         (programs / name).symlink_to(run.system.python)
     variables = {"TMPDIR": str(at), "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin"}
+    if run.cards:
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(run.cards)
     if run.system.packages is not None:
         variables["PYTHONPATH"] = str(run.system.packages)
         variables["PATH"] = f"{programs}:{run.system.packages}/bin:/usr/local/bin:/usr/bin:/bin"
