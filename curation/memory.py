@@ -25,6 +25,7 @@ __all__ = ["Memory", "tool_digest"]
 DOCUMENTS = "curation.documents"
 FLAGS = "curation.flags"
 CONTEXTS = "curation.contexts"
+DEFINITIONS = "curation.definitions"
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +48,9 @@ class Memory:
     """Values found in the store, and new ones to be kept there. Without a store it remembers nothing."""
 
     store: Store | None = None
-    new: dict[str, dict[str, bytes]] = field(default_factory=lambda: {DOCUMENTS: {}, FLAGS: {}, CONTEXTS: {}})
+    new: dict[str, dict[str, bytes]] = field(
+        default_factory=lambda: {DOCUMENTS: {}, FLAGS: {}, CONTEXTS: {}, DEFINITIONS: {}}
+    )
     _known: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
     def expect(self, namespace: str, keys: Iterable[str]) -> None:
@@ -69,6 +72,20 @@ class Memory:
     def put(self, namespace: str, key: str, value: bytes) -> None:
         if self.store is not None:
             self.new[namespace][f"{tool_digest()}:{key}"] = value
+
+
+@dataclass(frozen=True)
+class Blobs:
+    """One namespace of a memory, keyed by blob ids."""
+
+    memory: Memory
+    namespace: str
+
+    def get(self, key: str) -> bytes | None:
+        return self.memory.get(self.namespace, key)
+
+    def __setitem__(self, key: str, value: bytes) -> None:
+        self.memory.put(self.namespace, key, value)
 
 
 @dataclass(frozen=True)

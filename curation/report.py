@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -141,22 +141,38 @@ def export_lines(store: Store, names: Iterable[str], output: Path | None, report
     reporter.result({"file": str(output), "candidates": len(lines)}, [f"wrote {len(lines)} candidates to {output}"])
 
 
-def show_one(candidate: Candidate, reporter: Reporter, slots: Sequence[Slot] = ()) -> None:
-    """Everything about one candidate, highlighted on a terminal; ``slots`` say what is worth varying."""
+def show_one(candidate: Candidate, reporter: Reporter, slots: Sequence[Slot] = (), context: bool = False) -> None:
+    """One candidate, highlighted on a terminal: what an annotator is shown, or with ``context`` the code it uses.
+
+    ``slots`` say what is worth varying. As JSON there is everything, whatever ``context`` says.
+    """
+    from .context import BUDGET_TOKENS, TOKENIZER, tokens_of
+
+    tokens = tokens_of(candidate.context)
     if reporter.json:
-        value = candidate.model_dump(mode="json", exclude={"schema_version"})
-        reporter.result({**value, "slots": [asdict(slot) for slot in slots]})
+        fields = candidate.model_dump(mode="json", exclude={"schema_version"})
+        counted = {"tokens": tokens, "budget": BUDGET_TOKENS, "tokenizer": TOKENIZER}
+        reporter.result({**fields, "slots": [asdict(slot) for slot in slots], "context_size": counted})
         return
     from rich.console import Console, Group, RenderableType
-    from rich.panel import Panel
-    from rich.syntax import Syntax
+    from rich.text import Text
+
+    code = Text(f"code context: {len(candidate.context)} pieces, {tokens} of {BUDGET_TOKENS} tokens ({TOKENIZER})")
+    parts: list[RenderableType] = [_facts(candidate)]
+    if context:
+        parts += [_output(candidate), code, *_context(candidate)]
+    else:
+        parts += [*_card(candidate, slots), code.append("; --context shows them" if candidate.context else "")]
+    Console(width=None if sys.stdout.isatty() else 120).print(Group(*parts))
+
+
+def _facts(candidate: Candidate) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    language = "python" if candidate.type == "Python Code" else "bash"
     where = f"{candidate.source.path}:{candidate.source.start_line}-{candidate.source.end_line}"
     facts = Table.grid(padding=(0, 2))
-    for name, value in (
+    for name, text in (
         ("repository", f"{candidate.repository.name} at {candidate.repository.commit[:12]}"),
         ("licence", candidate.repository.license or "none known"),
         ("document", f"{where}  {' > '.join(candidate.source.heading)}"),
@@ -166,42 +182,75 @@ def show_one(candidate: Candidate, reporter: Reporter, slots: Sequence[Slot] = (
         ("entry point", f"{candidate.entry_point.kind} {candidate.entry_point.target}"),
         ("score", f"{candidate.score:.2f}  ({'; '.join(candidate.reasons)})"),
     ):
-        if value:
-            facts.add_row(Text(name, style="bold"), Text(value))
-    parts: list[RenderableType] = [facts]
+        if text:
+            facts.add_row(Text(name, style="bold"), Text(text))
+    return facts
+
+
+def _card(candidate: Candidate, slots: Sequence[Slot]) -> Iterator[Any]:
+    from rich.text import Text
+
     if candidate.prefix_code:
-        parts.append(Panel(Syntax(candidate.prefix_code.rstrip(), "bash", word_wrap=True), title="prefix code"))
-    parts.append(Panel(Syntax(candidate.output.rstrip(), language, word_wrap=True), title="output"))
+        yield _panel(candidate.prefix_code, "bash", "prefix code")
+    yield _output(candidate)
     if candidate.arguments:
-        parts.append(_arguments(candidate, slots))
-    parts.append(Panel(Syntax(candidate.oracle.rstrip(), "markdown", word_wrap=True), title="oracle"))
+        yield _arguments(candidate, slots)
+    yield _panel(candidate.oracle, "markdown", "oracle")
     others = [f"{s.scope} {s.start_line}-{s.end_line}" for s in candidate.oracle_scopes]
-    parts.append(Text(f"oracle scopes: {', '.join(others)}"))
+    yield Text(f"oracle scopes: {', '.join(others)}")
+
+
+def _output(candidate: Candidate) -> Any:
+    return _panel(candidate.output, "python" if candidate.type == "Python Code" else "bash", "output")
+
+
+def _context(candidate: Candidate) -> Iterator[Any]:
+    """Each piece under its place and symbol, with the line numbers of its file."""
+    from rich.syntax import Syntax
+
     for piece in candidate.context:
-        title = f"{piece.path}:{piece.start_line}-{piece.end_line} {piece.symbol}"
-        parts.append(Panel(Syntax(piece.text.rstrip(), "python", word_wrap=True), title=title))
-    Console(width=None if sys.stdout.isatty() else 120).print(Group(*parts))
+        title = f"{piece.path}:{piece.start_line}-{piece.end_line}  {piece.symbol}"
+        yield _panel(piece.text, Syntax.guess_lexer(piece.path), title, piece.start_line)
+
+
+def _panel(text: str, language: str, title: str, start_line: int | None = None) -> Any:
+    """Highlighted text in a frame; from ``start_line`` on its lines are numbered."""
+    from rich.panel import Panel
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    code = Syntax(
+        text.rstrip(),
+        language,
+        word_wrap=True,
+        background_color="default",
+        line_numbers=start_line is not None,
+        start_line=start_line or 1,
+    )
+    return Panel(code, title=Text(title), title_align="left")
 
 
 def _arguments(candidate: Candidate, slots: Sequence[Slot]) -> Any:
+    """Those the command gives first, then those worth varying; what the code says of each."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{candidate.id}: arguments", title_justify="left")
-    for column in ("name", "value", "default", "type", "choices", "worth trying", "defined at", "help"):
-        table.add_column(column, overflow="fold")
-    worth_trying = {slot.name: ", ".join(map(str, slot.values)) for slot in slots}
-    for argument in sorted(candidate.arguments, key=lambda item: item.value is None):
+    worth_trying = {slot.name: slot for slot in slots}
+    table = Table(title=f"{candidate.id}: arguments", title_justify="left", show_lines=True)
+    for column, ratio in (("name", 3), ("value", 3), ("default", 3), ("type, choices", 3), ("worth trying", 4)):
+        table.add_column(column, overflow="fold", ratio=ratio)
+    table.add_column("meaning", overflow="fold", ratio=5)
+    for argument in sorted(candidate.arguments, key=lambda item: (item.value is None, item.name not in worth_trying)):
+        slot = worth_trying.get(argument.name)
         default = argument.default if argument.default_source is None else argument.default_source
+        choices = "" if argument.choices is None else f": {', '.join(map(str, argument.choices))}"
         cells = (
             f"{argument.flag or argument.name}{' (required)' if argument.required else ''}",
             argument.value,
             default,
-            argument.type,
-            ", ".join(map(str, argument.choices or ())),
-            worth_trying.get(argument.name),
-            argument.defined_at,
-            argument.help,
+            f"{argument.type or ''}{choices}",
+            None if slot is None else ", ".join(map(str, slot.values)),
+            " ".join(filter(None, (argument.help, argument.defined_at and f"({argument.defined_at})"))),
         )
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in cells))
     return table

@@ -128,8 +128,9 @@ def list_candidates(
 def show_candidate(
     context: typer.Context,
     candidate_id: Annotated[str, typer.Argument(metavar="ID", help="A candidate's id, or the beginning of it.")],
+    code: Annotated[bool, typer.Option("--context", help="Show the code that it uses instead.")] = False,
 ) -> None:
-    """Show one candidate with everything an annotator sees."""
+    """Show one candidate with everything an annotator sees, and the values worth trying."""
     from ...curation.report import show_one
     from ...curation.slots import slots_of
 
@@ -137,7 +138,7 @@ def show_candidate(
     with session.workspace().open_store() as store:
         candidate = store.candidate(candidate_id)
         slots = slots_of(candidate, store.candidates([candidate.repository.name]))
-        show_one(candidate, session.reporter, slots)
+        show_one(candidate, session.reporter, slots, code)
 
 
 @candidates.command("export")

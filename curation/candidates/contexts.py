@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from ...core.files import digest_of
 from ...core.models import Argument, ContextPiece
 from ..context import Index, context_for, named_file
-from ..memory import CONTEXTS, Memory
+from ..memory import CONTEXTS, DEFINITIONS, Blobs, Memory
 from ..source import PinnedTree
 from .arguments import FlagReader
 from .draft import Draft
@@ -29,7 +29,10 @@ class ContextReader:
     """Finds the context of one repository's candidates."""
 
     def __init__(self, tree: PinnedTree, files: FlagReader, memory: Memory) -> None:
-        self._index = Index(files)
+        memory.expect(
+            DEFINITIONS, [blob for path in tree.paths() if path.endswith(".py") and (blob := tree.blob_of(path))]
+        )
+        self._index = Index(files, blob_of=tree.blob_of, cache=Blobs(memory, DEFINITIONS))
         self._memory = memory
         self._blob_of = tree.blob_of
         self._code = digest_of([[path, tree.blob_of(path)] for path in tree.paths() if path.endswith((".py", ".sh"))])

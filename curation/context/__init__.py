@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from ...core.models import Argument, ContextPiece
 from ..flags import SourceFiles
-from .cutting import cut
+from .cutting import cut, tokens_of
 from .index import Definition, FileIndex, Index, index_source
 from .tokens import TOKENIZER, count_tokens
 from .wanted import named_file, wanted_by_script, wanted_by_snippet
 
 __all__ = [
+    "BUDGET_TOKENS",
     "TOKENIZER",
     "Definition",
     "FileIndex",
@@ -24,7 +25,11 @@ __all__ = [
     "count_tokens",
     "index_source",
     "named_file",
+    "tokens_of",
 ]
+
+BUDGET_TOKENS = 4000
+"""What a candidate's context may cost by :data:`TOKENIZER`."""
 
 
 def context_for(
@@ -34,7 +39,7 @@ def context_for(
     snippet: str | None = None,
     folder: str = "",
     arguments: Sequence[Argument] = (),
-    budget_tokens: int = 4000,
+    budget_tokens: int = BUDGET_TOKENS,
 ) -> tuple[ContextPiece, ...]:
     """The pieces of code that matter for one candidate, most useful first.
 

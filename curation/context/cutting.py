@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ...core.models import ContextPiece
 from .index import Index, Wanted
 from .tokens import count_tokens
 
-__all__ = ["cut"]
+__all__ = ["cut", "tokens_of"]
 
 OVERHEAD = 20
 """Tokens set aside for each piece's path, lines and symbol."""
@@ -26,20 +26,29 @@ def cut(index: Index, stretches: Sequence[Wanted], budget_tokens: int) -> tuple[
     lines_of = {stretch.path: index.lines(stretch.path) for stretch in stretches}
     ordered = sorted(stretches, key=lambda s: (-s.worth, s.path, s.start_line, s.end_line))
     for stretch in ordered:
+        if left <= OVERHEAD:
+            break
         here = covered.setdefault(stretch.path, set())
-        source = lines_of[stretch.path]
-        for part in uncovered(stretch, here, len(source)):
+        for part in uncovered(stretch, here, len(lines_of[stretch.path])):
             # A whole body must not eat what others need, unless it defines the arguments or what the snippet uses.
             share = left if part.worth >= 100 else left // 3
-            end = fitting(source, part, share)
-            if end is None and share < left:
-                end = fitting(source, replace(part, end_line=part.header_line), left)
-            if end is not None:
-                span = range(part.start_line, end + 1)
-                left -= price(source, part, span)
-                here.update(span)
+            fits = fitting(index, part, share)
+            if fits is None and share < left:
+                fits = fitting(index, replace(part, end_line=part.header_line), left)
+            if fits is not None:
+                end, cost = fits
+                left -= cost
+                here.update(range(part.start_line, end + 1))
                 taken.append((part, end))
     return tuple(piece(lines_of[stretch.path], stretch, end) for stretch, end in joined(taken, lines_of))
+
+
+def tokens_of(pieces: Iterable[ContextPiece]) -> int:
+    """Tokens of all pieces with what stands above each: its path, lines and symbol."""
+    return sum(
+        count_tokens(f"{piece.path}:{piece.start_line}-{piece.end_line} {piece.symbol}\n{piece.text}")
+        for piece in pieces
+    )
 
 
 def about(stretch: Wanted) -> str:
@@ -81,26 +90,22 @@ def uncovered(stretch: Wanted, covered: set[int], length: int) -> list[Wanted]:
     return parts
 
 
-def fitting(source: list[str], stretch: Wanted, room: int) -> int | None:
-    """The last line of the longest beginning that fits; None where not even its essence does.
+def fitting(index: Index, stretch: Wanted, room: int) -> tuple[int, int] | None:
+    """The last line of the longest beginning that fits, and what it costs; None where not even its essence does.
 
     Half a signature helps nobody: what is cut off is cut behind the header, or, without one, behind three lines.
     """
     end = stretch.start_line - 1
-    cost = OVERHEAD + count_tokens(stretch.path + stretch.symbol)
+    cost = OVERHEAD + count_tokens(f"{stretch.path} {stretch.symbol}")
     while end < stretch.end_line:
-        cost += count_tokens(source[end])
-        if cost > room:
+        more = index.tokens(stretch.path, end)
+        if cost + more > room:
             break
+        cost += more
         end += 1
     has_header = stretch.start_line < stretch.header_line < stretch.end_line
     least = min(stretch.header_line if has_header else stretch.start_line + 2, stretch.end_line)
-    return end if end >= least else None
-
-
-def price(source: list[str], stretch: Wanted, span: range) -> int:
-    text = "".join(source[span.start - 1 : span.stop - 1])
-    return OVERHEAD + count_tokens(stretch.path + stretch.symbol) + count_tokens(text)
+    return (end, cost) if end >= least else None
 
 
 def piece(source: list[str], stretch: Wanted, end: int) -> ContextPiece:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
@@ -18,11 +19,9 @@ from ..flags import SourceFiles
 from ..flags.scopes import Scope
 from ..flags.syntax import parse_python
 from ..flags.values import Class, Function
+from .tokens import count_tokens
 
-__all__ = ["LAYOUT", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
-
-LAYOUT = 2
-"""Goes up when what is kept under a blob's id changes its form."""
+__all__ = ["Cache", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
 
 _PYTHON = Language(tree_sitter_python.language())
 QUERY = """
@@ -81,13 +80,15 @@ class FileIndex:
     def to_bytes(self) -> bytes:
         """As JSON, to be kept under the blob's id."""
         rows = [[d.name, d.kind, d.parent, d.start_line, d.header_line, d.end_line] for d in self.definitions]
-        return json.dumps([LAYOUT, rows], ensure_ascii=False).encode()
+        return json.dumps(rows, ensure_ascii=False).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FileIndex | None:
-        """What :meth:`to_bytes` wrote; None where another layout wrote it."""
-        layout, rows, *_ = json.loads(data)
-        return cls(tuple(Definition(*row) for row in rows)) if layout == LAYOUT else None
+        """What :meth:`to_bytes` wrote; None where it is anything else."""
+        try:
+            return cls(tuple(Definition(*row) for row in json.loads(data)))
+        except (ValueError, TypeError):
+            return None
 
 
 def index_source(source: bytes) -> FileIndex:
@@ -148,6 +149,14 @@ def _header_line(node: Node) -> int:
     return max(node.start_point[0] + 1, min(body.start_point[0], node.end_point[0] + 1))
 
 
+class Cache(Protocol):
+    """What was made of a blob, kept under its id."""
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def __setitem__(self, key: str, value: bytes) -> None: ...
+
+
 class Index:
     """The Python files of one repository, indexed as they are asked for."""
 
@@ -155,10 +164,10 @@ class Index:
         self,
         files: SourceFiles,
         *,
-        blob_of: Mapping[str, str] | None = None,
-        cache: MutableMapping[str, bytes] | None = None,
+        blob_of: Callable[[str], str | None] | None = None,
+        cache: Cache | None = None,
     ) -> None:
-        """``cache`` maps blob ids to kept indexes, ``blob_of`` paths to blob ids; without either, nothing is kept."""
+        """``cache`` keeps indexes by blob id, ``blob_of`` gives a path's; without them nothing is kept."""
         self.files = files
         self.paths = [path for path in files.paths() if path.endswith(".py")]
         self.programs: dict[str, list[Wanted]] = {}
@@ -170,8 +179,9 @@ class Index:
         self.referenced: dict[tuple[str, Scope, int], list[Function | Class]] = {}
         """What the calls in a definition lead to, for programs in a folder: likewise."""
         self._lines: dict[str, list[str]] = {}
-        self._blob_of = blob_of or {}
-        self._cache = cache
+        self._tokens: dict[str, dict[int, int]] = {}
+        self._blob_of = blob_of if cache is not None else None
+        self._cache = cache if cache is not None else {}
         self._known: dict[str, FileIndex] = {}
         self._sources: dict[str, bytes] = {}
 
@@ -190,31 +200,36 @@ class Index:
             self._lines[path] = known
         return known
 
+    def tokens(self, path: str, number: int) -> int:
+        """Tokens of one line of a file, numbered from 0; counted once."""
+        counts = self._tokens.setdefault(path, {})
+        if number not in counts:
+            counts[number] = count_tokens(self.lines(path)[number])
+        return counts[number]
+
     def of(self, path: str) -> FileIndex:
         """The index of one file."""
-        known = self._known.get(path)
-        if known is None:
-            known = self._kept(path) or self._keep(path, index_tree(parse_python(self.source(path)).root_node))
-            self._known[path] = known
-        return known
-
-    def _kept(self, path: str) -> FileIndex | None:
-        blob = self._blob_of.get(path)
-        kept = self._cache.get(blob) if self._cache is not None and blob is not None else None
-        return None if kept is None else FileIndex.from_bytes(kept)
-
-    def _keep(self, path: str, made: FileIndex) -> FileIndex:
-        blob = self._blob_of.get(path)
-        if self._cache is not None and blob is not None:
-            self._cache[blob] = made.to_bytes()
-        return made
+        if path not in self._known:
+            self._known[path] = self._made(path, lambda source: index_tree(parse_python(source).root_node))
+        return self._known[path]
 
     def build(self) -> dict[str, FileIndex]:
         """The index of every Python file; no tree is kept."""
         for path in self.paths:
             if path not in self._known:
-                self._known[path] = self._kept(path) or self._keep(path, index_source(self.source(path)))
+                self._known[path] = self._made(path, index_source)
         return dict(self._known)
+
+    def _made(self, path: str, make: Callable[[bytes], FileIndex]) -> FileIndex:
+        """What is kept under the file's blob, or else what ``make`` makes of it."""
+        blob = self._blob_of(path) if self._blob_of is not None else None
+        kept = self._cache.get(blob) if blob is not None else None
+        found = FileIndex.from_bytes(kept) if kept is not None else None
+        if found is None:
+            found = make(self.source(path))
+            if blob is not None:
+                self._cache[blob] = found.to_bytes()
+        return found
 
     def defining(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
         """Where functions and classes of these names are defined at the top level of a file."""

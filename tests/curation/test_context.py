@@ -150,9 +150,9 @@ def test_an_index_knows_definitions_and_headers() -> None:
 def test_a_kept_index_is_not_made_again() -> None:
     cache: dict[str, bytes] = {}
     blobs = {path: f"blob of {path}" for path in REPOSITORY}
-    first = Index(Files(REPOSITORY), blob_of=blobs, cache=cache).build()
+    first = Index(Files(REPOSITORY), blob_of=blobs.get, cache=cache).build()
     files = Files(REPOSITORY)
-    assert Index(files, blob_of=blobs, cache=cache).build() == first
+    assert Index(files, blob_of=blobs.get, cache=cache).build() == first
     assert files.asked == []
 
 

@@ -43,6 +43,13 @@ def test_a_repository_is_added_curated_listed_shown_and_exported(call: Callable[
     shown = call("candidates", "show", listed[0]["id"])
     assert "--high" in shown
     assert "fly.py:3" in shown
+    assert "tokens (cl100k_base); --context shows them" in shown
+    context = call("candidates", "show", listed[0]["id"], "--context")
+    assert "add_argument" in context
+    assert "fly.py:3-3  flags of fly.py" in context
+    whole = json.loads(call("--json", "candidates", "show", listed[0]["id"]))
+    assert [(slot["name"], slot["value"], slot["values"]) for slot in whole["slots"]] == [("high", 3, [4, 5])]
+    assert 0 < whole["context_size"]["tokens"] <= whole["context_size"]["budget"] == 4000
     call("candidates", "export", "-o", str(tmp_path / "out.jsonl"))
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     assert [line["type"] for line in lines] == ["Bash Script", "Python Code"]
