@@ -24,7 +24,7 @@ from .packages import check_space, install, normalise, pins, resolve, unpacked_b
 from .published import pulled_system
 from .recipes import Recipe, find_recipes, read_recipe
 from .sandbox.contract import System
-from .sandbox.images import dockerfile
+from .sandbox.images import LAYERS_NAME, dockerfile
 
 __all__ = [
     "Status", "build", "build_many", "check", "check_all", "environment_folder", "open_system", "read_lock", "statuses",
@@ -113,9 +113,10 @@ def build(environments_dir: Path | None, name: str, reporter: Reporter) -> Statu
 def _fill(recipe: Recipe, base: Base, lock: str, system: System) -> None:
     check_space(unpacked_bytes(lock), f"the environment {system.name}")
     with staged_directory(environment_folder(system.digest)) as staging:
-        log = install(base, lock, staging / "packages", system.name) if lock else ""
+        log, large = install(base, lock, staging / "packages", system.name) if lock else ("", [])
         if recipe.assets:
             place_assets(recipe.assets, staging / "assets")
+        atomic_write(staging / LAYERS_NAME, "".join(f"{folder}\n" for folder in large))
         atomic_write(staging / "build.log", log)
 
 

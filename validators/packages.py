@@ -42,6 +42,8 @@ PIP_WAIT_S = 3600
 WHEELS_ONLY = ("--only-binary=:all:",)
 SPARE_BYTES = 1 * 1024**3
 """Left free when an environment is built."""
+LARGE_BYTES = 32 * 1024**2
+"""A wheel beyond this is a layer of its own in Docker images."""
 OLDEST_GLIBC = 5
 """The second number of the oldest C library that a manylinux wheel may be made for."""
 
@@ -60,20 +62,25 @@ def resolve(recipe: Recipe, base: Base, name: str) -> str:
         return "".join(_keep(wheel) for wheel in sorted(Path(folder).glob("*.whl")))
 
 
-def install(base: Base, lock: str, packages: Path, name: str) -> str:
-    """Fill the new folder ``packages`` with links to what the lock's wheels hold; gives the log.
+def install(base: Base, lock: str, packages: Path, name: str) -> tuple[str, list[Path]]:
+    """Fill the new folder ``packages`` with links to what the lock's wheels hold.
+
+    Gives the log, and the unpacked folders of large wheels, the largest first.
 
     Raises:
         BenchwrightError: a wheel cannot be had any more, or not for this base.
     """
     _fetch(lock, base, name)
     logs = []
+    large: list[tuple[int, Path]] = []
     packages.mkdir(parents=True)
     for wheel in _wheels(lock):
         folder, log = _unpacked(wheel, base, name)
         shutil.copytree(folder, packages, copy_function=_link, dirs_exist_ok=True)
         logs.append(log)
-    return "".join(logs)
+        if wheel.stat().st_size > LARGE_BYTES:
+            large.append((wheel.stat().st_size, folder))
+    return "".join(logs), [folder for _, folder in sorted(large, reverse=True)]
 
 
 def unpacked_bytes(lock: str) -> int:
@@ -221,7 +228,8 @@ def _run(command: list[str], name: str, base: Base, *, given: str = "") -> str:
     text = re.sub(r"(https?://)[^\s/@]*@", r"\1", answer.stdout)  # an index address may carry a password
     atomic_write(log, text)
     if answer.returncode:
-        last = [line for line in text.splitlines() if line.startswith("ERROR")] or text.splitlines()
+        said = [line.strip(" ×╰─▶") for line in text.splitlines() if line.strip()]
+        last = [line for line in said if line.startswith("ERROR")] or said
         raise BenchwrightError(
             f"the packages cannot be had as wheels for Python {base.python_version}: {'; '.join(last[-2:])}",
             where=f"environment {name} (log: {log})",

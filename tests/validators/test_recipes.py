@@ -38,6 +38,13 @@ def test_a_name_is_never_a_path(tmp_path: Path, name: str) -> None:
         'python = "2.7"',
         'python = "3.11.2"',
         'base = "python:3.11"',
+        'base = "debian-root:book/worm"',
+        'base = "debian:bookworm"',
+        'base = "example.org/image:tag"',
+        'system_packages = ["git; rm -rf /"]',
+        "gpus = -1",
+        '[variables]\n"A B" = "c"',
+        '[[assets]]\npath = "../x"\nurl = "https://example.org/x"\nsha256 = "00"',
         'colour = "red"',
     ],
 )
@@ -51,6 +58,11 @@ def test_a_wrong_field_is_refused_with_its_file(tmp_path: Path, text: str) -> No
 def test_notes_do_not_change_what_is_built() -> None:
     assert Recipe(requirements=("a",), notes="why").digest == Recipe(requirements=("a",)).digest
     assert Recipe(requirements=("a",)).digest != Recipe(requirements=("b",)).digest
+
+
+def test_a_smoke_test_does_not_change_what_is_built_and_a_card_does() -> None:
+    assert Recipe(smoke="import a").digest == Recipe().digest
+    assert Recipe(gpus=1).digest != Recipe().digest
 
 
 def test_standard_comes_first_then_names_in_order(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Docker images of environments: built of the same folders that bubblewrap binds, named by digest, labelled ours.
 
 Comes in: a :class:`System`. Goes out: the text of its Dockerfile, and its image in the engine. A base made on this
-machine is one layer and the packages are one, so that environments share what they have
+machine is one layer, each large wheel is one, the other packages are one, so that environments share what they have
 in common; the build runs nothing and has no network.
 """
 
@@ -13,6 +13,7 @@ import os
 import tarfile
 import threading
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,10 @@ from .contract import ASSETS, System
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["LABEL_ENVIRONMENT", "dockerfile", "ensure_image", "remove_images"]
+__all__ = ["LABEL_ENVIRONMENT", "LAYERS_NAME", "dockerfile", "ensure_image", "remove_images"]
 
+LAYERS_NAME = "layers.txt"
+"""Beside an environment's packages: the folders that its large wheels were unpacked to, one a line, largest first."""
 LABEL_ENVIRONMENT = "org.benchwright.environment"
 """Its value is the environment's digest; of a base's image, the base's identity."""
 
@@ -34,7 +37,8 @@ LABEL_ENVIRONMENT = "org.benchwright.environment"
 def dockerfile(system: System) -> str:
     """What the image is built by: from its base, without network, running nothing.
 
-    The context is the environment's folder in the cache, with the file that puts the packages on the path.
+    The context lies in the cache: ``large/...`` is a folder of ``unpacked/``, ``packages`` and ``assets`` are the
+    environment's own, ``packages`` without what is in a large one already.
     """
     lines = [f"# environment {system.name}, digest {system.digest}", f"# base: {system.base}"]
     lines.append(f"FROM {system.base_image}")
@@ -42,6 +46,7 @@ def dockerfile(system: System) -> str:
         lines.append(f"COPY {os.path.basename(system.path_file)} {system.path_file}")
     if system.packages is not None:
         lines += ["# the wheels of requirements.lock, installed without network"]
+        lines += [f"COPY large/{folder.parent.name} {system.packages_at}" for folder in _large(system.packages)]
         lines.append(f"COPY packages {system.packages_at}")
     if system.assets is not None:
         lines.append(f"COPY assets {ASSETS}")
@@ -128,9 +133,20 @@ def _context(tar: tarfile.TarFile, system: System) -> None:
     if system.path_file:
         inside = Path(f"{system.root}{system.path_file}")
         _text(tar, os.path.basename(system.path_file), inside.read_text(encoding="utf-8"))
-    for name, folder in (("packages", system.packages), ("assets", system.assets)):
-        if folder is not None:
-            _add(tar, folder, name)
+    if system.packages is not None:
+        there: set[int] = set()
+        for folder in _large(system.packages):
+            _add(tar, folder, f"large/{folder.parent.name}")
+            there |= {path.lstat().st_ino for path in folder.rglob("*") if not path.is_dir()}
+        _add(tar, system.packages, "packages", there)
+    if system.assets is not None:
+        _add(tar, system.assets, "assets")
+
+
+def _large(packages: Path) -> list[Path]:
+    listed = packages.parent / LAYERS_NAME
+    folders = [Path(line) for line in listed.read_text(encoding="utf-8").splitlines()] if listed.is_file() else []
+    return folders if all(folder.is_dir() for folder in folders) else []  # pruned: all are in packages
 
 
 def _text(tar: tarfile.TarFile, name: str, text: str) -> None:
@@ -139,8 +155,10 @@ def _text(tar: tarfile.TarFile, name: str, text: str) -> None:
     tar.addfile(entry, io.BytesIO(text.encode()))
 
 
-def _add(tar: tarfile.TarFile, folder: Path, name: str) -> None:
-    for path in sorted(folder.rglob("*")):
+def _add(tar: tarfile.TarFile, folder: Path, name: str, left_out: AbstractSet[int] = frozenset()) -> None:
+    for path in (folder, *sorted(folder.rglob("*"))):
+        if path.lstat().st_ino in left_out or (path == folder and not name):
+            continue
         tar.inodes = {}  # type: ignore[attr-defined]  # files that environments share are links; here each is a file
         tar.add(path, os.path.join(name, path.relative_to(folder)), recursive=False, filter=_plain)
 
