@@ -44,6 +44,7 @@ def examine(folder: Path) -> list[Finding]:
         _docker(),
         _control_groups(),
         _program("bwrap", "apt-get install bubblewrap"),
+        _program("mmdebstrap", "apt-get install mmdebstrap (only for environments whose base is a debian-root)"),
         *(_extra(name, modules) for name, modules in EXTRAS.items()),
         _label_studio(),
         _disk(folder),

@@ -8,7 +8,6 @@ the machine that built it: evidence made with either is comparable.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from contextlib import closing
@@ -169,6 +168,7 @@ def pull(environments_dir: Path, registry: str, names: Sequence[str], reporter: 
 
 
 def _pull_one(client: DockerClient, registry: str, name: str, record: PublishedImage, where: str) -> Transfer:
+    from .bases.base import make_places
     from .bases.registry import export_root, pull_image
 
     manifest = record.registries.get(registry) or next(iter(record.registries.values()))
@@ -180,9 +180,7 @@ def _pull_one(client: DockerClient, registry: str, name: str, record: PublishedI
     if not _root(record).is_dir():
         with staged_directory(_root(record).parent) as staging:
             export_root(client, reference, staging / "root")
-            for folder in ("repository", "assets", "tmp", "proc", "sys", "dev"):
-                (staging / "root" / folder).mkdir(exist_ok=True)
-            os.chmod(staging / "root" / "tmp", 0o1777)  # noqa: S103 - a folder of the root, as on every system
+            make_places(staging / "root")
     return Transfer(name, reference, record.digest)
 
 

@@ -20,7 +20,8 @@ from ...core.files import atomic_write, digest_of, staged_directory
 from ...core.workspace import cache_dir
 
 __all__ = [
-    "Base", "adopt_root", "image_name", "installed_packages", "interpreters", "kept_base", "package_digest", "unpack",
+    "Base", "adopt_root", "image_name", "installed_packages", "interpreters", "kept_base", "make_places",
+    "package_digest", "unpack",
 ]  # fmt: skip
 
 OWN_PACKAGES = "/opt/benchwright/packages"
@@ -129,15 +130,20 @@ def unpack(stream: IO[bytes], root: Path) -> None:
         raise BenchwrightError(f"the root cannot be unpacked: {told.decode('utf-8', 'replace').strip()[-300:]}")
 
 
+def make_places(root: Path) -> None:
+    """The folders at which sandboxes put something over the root."""
+    for name in ("proc", "sys", "dev", "tmp", "repository", "assets"):
+        _inside(root, f"/{name}").mkdir(parents=True, exist_ok=True)
+    _inside(root, "/tmp").chmod(0o1777)  # noqa: S108 - a folder of the root
+
+
 def adopt_root(root: Path, version: str | None, where: str) -> tuple[str, str, str, str]:
     """Make an unpacked root ready: (interpreter, its version, where packages belong, path file or empty).
 
     Raises:
         BenchwrightError: it has no Python 3, or not of the version asked for.
     """
-    for name in ("proc", "sys", "dev", "tmp", "repository", "assets"):
-        _inside(root, f"/{name}").mkdir(parents=True, exist_ok=True)
-    _inside(root, "/tmp").chmod(0o1777)  # noqa: S108 - a folder of the root
+    make_places(root)
     python, minor = _python_of(root, version, where)
     prefix = os.path.dirname(os.path.dirname(python))
     debian = prefix == "/usr" and _inside(root, "/usr/lib/python3/dist-packages").is_dir()
