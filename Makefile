@@ -11,6 +11,7 @@ PYTHON ?= python3
 CACHE := $(or $(BENCHWRIGHT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/benchwright)
 BIN := .venv/bin
 WITH_ENGINE := .ci/engine ensure && . "$(CACHE)/engine/env" &&
+WITH_FORMATS := .ci/formats && . "$(CACHE)/formats/env" &&
 STAGES := annotation core curation export validators
 
 .PHONY: help setup demo test test-fast test-long check docs bench lock engine-stop clean
@@ -27,13 +28,13 @@ demo: setup ## the whole pipeline on two small repositories (KEEP=1 leaves Label
 	@$(WITH_ENGINE) $(BIN)/benchwright demo $(if $(KEEP),--keep)
 
 test: setup ## all tests but the long ones, with the real services
-	@$(WITH_ENGINE) $(BIN)/pytest -m "not long" $(ARGS)
+	@$(WITH_ENGINE) $(WITH_FORMATS) $(BIN)/pytest -m "not long" $(ARGS)
 
 test-fast: setup ## under a minute: no network, no services
 	@$(BIN)/pytest -n auto -m "not integration and not long" $(ARGS)
 
 test-long: setup ## exhaustive walks and large loads
-	@$(WITH_ENGINE) $(BIN)/pytest -m "long" $(ARGS)
+	@$(WITH_ENGINE) $(WITH_FORMATS) $(BIN)/pytest -m "long" $(ARGS)
 
 check: setup ## formatting, lint, types, generated documents
 	@$(BIN)/ruff format --check .
@@ -52,6 +53,11 @@ bench: setup ## benchmarks: each prints its ratio to a named baseline
 lock: setup ## resolve requirements.lock anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --extra dev -o requirements.lock pyproject.toml
+	# beside it the tools that exports are tried with: Harbor needs a newer Python, inspect_ai other versions
+	echo harbor | $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
+	  --no-emit-index-url --no-header -o .ci/harbor.lock -
+	printf 'inspect-ai\nsetuptools>=77\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header -o .ci/inspect.lock pyproject.toml -
 
 engine-stop: ## stop and remove the Docker engine that our own targets started
 	@.ci/engine stop

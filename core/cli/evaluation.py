@@ -20,6 +20,13 @@ class Protocol(StrEnum):
     ML_BENCH = "ml-bench"
 
 
+class TaskTypeName(StrEnum):
+    """Which of the two types."""
+
+    BASH = "bash"
+    PYTHON = "python"
+
+
 class SandboxName(StrEnum):
     """Where text of others is executed."""
 
@@ -54,6 +61,10 @@ def evaluate(
     regrade: Annotated[
         bool, typer.Option("--regrade", help="Judge the executions recorded in the run's folder again.")
     ] = False,
+    repository: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Examples of this repository only; repeatable.")
+    ] = None,
+    type: Annotated[TaskTypeName | None, typer.Option(help="Examples of this type only.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="The first N examples only.")] = None,
     environments: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Environments; default: those of the release.")
@@ -85,6 +96,8 @@ def evaluate(
         execute=not no_execute,
         regrade=regrade,
         limit=limit,
+        repositories=tuple(repository or ()),
+        type=None if type is None else {"bash": "Bash Script", "python": "Python Code"}[type],
         sandbox=sandbox.value if sandbox else None,
         workers=jobs,
         environments_dir=environments or (own if own and own.is_dir() else None),

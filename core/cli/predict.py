@@ -102,8 +102,9 @@ def predict(
     path = output or Path(f"{model.replace('/', '_')}.{setting.value}.jsonl")
     done = asking.predict(dataset, options, path, os.environ.get("OPENAI_API_KEY"), session.reporter)
     session.reporter.result({"predictions": str(path), "asked": done.asked, "retries": done.retries, **done.meta})
-    for line in _summary(done.meta, done.retries, done.torn):
-        session.reporter.say(line)
+    if done.meta["had"]:
+        for line in _summary(done.meta, done.retries, done.torn):
+            session.reporter.say(line)
     _finish(done, release)
 
 
@@ -150,5 +151,6 @@ def _finish(done: Any, release: str) -> None:
         raise InfrastructureError(
             f"{len(done.meta['missing'])} samples could not be had: {'; '.join(reasons[:3])}",
             where=str(done.path),
-            remedy="the same command asks for them again; scored as it is, they count as failures",
+            remedy="the same command asks for them again"
+            + ("; scored as it is, they count as failures" if done.meta["had"] else ""),
         )

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from ...core.files import digest_of
 from ...core.models import Outcome, OutcomeKind, Output
+from .causes import Cause, cause_of_crash
 from .settings import Setting
 
 __all__ = ["EvidenceFile", "job_key"]
@@ -40,6 +41,8 @@ class EvidenceFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.outcomes: dict[str, Outcome] = {}
+        self.crashes: dict[str, Cause] = {}
+        """What the output of a failed execution says of the cause."""
         self._file: BinaryIO | None = None
         if path.exists():
             self._read()
@@ -79,6 +82,9 @@ class EvidenceFile:
             self._file.close()
 
     def _keep(self, key: str, outcome: Outcome) -> None:
+        self.crashes.pop(key, None)
+        if (crash := cause_of_crash(outcome)) is not None:
+            self.crashes[key] = crash
         self.outcomes[key] = outcome.model_copy(update={"output": Output(bytes=outcome.output.bytes)})
 
     def settled(self, key: str) -> bool:

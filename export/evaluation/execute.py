@@ -97,7 +97,8 @@ def execute(
             key = sample_keys.get((sample.key, sample.index))
             text = predictions.samples[row.key][sample.index]
             if key is not None and text is not None:
-                sample = replace(with_outcome(sample, row, text, _recorded(evidence, key)), execution=key)
+                seen = _recorded(evidence, key)
+                sample = replace(with_outcome(sample, row, text, seen, evidence.crashes.get(key)), execution=key)
             judged[row.key].append(sample)
     return judged, gold
 

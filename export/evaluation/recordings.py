@@ -50,7 +50,7 @@ class Recordings:
         if sample.outcome != "wrong_arguments" or (sample.key, sample.code) not in self.spoilt:
             return sample
         detail = "the sandbox failed before its calls could be recorded"
-        return replace(sample, outcome=OutcomeKind.INFRASTRUCTURE.value, detail=detail)
+        return replace(sample, outcome=OutcomeKind.INFRASTRUCTURE.value, detail=detail, cause=None, refusals=None)
 
     def find(self, row: Row, code: str) -> Trace | None:
         """What is recorded; otherwise it is noted as wanted."""

@@ -18,15 +18,16 @@ from ...core.errors import BenchwrightError
 from ...core.files import atomic_write
 from ...core.progress import Reporter
 from ..dataset import Dataset
-from ..rows import Key, Row
+from ..rows import Key, Row, arguments_of
 from .answers import is_text
+from .causes import CLASSES
 from .execute import DEFAULT_SANDBOX, Gold, Work, environment_digests, execute
 from .metrics import DRAWS, LEVEL, SEED
 from .predictions import VARYING, Predictions, read_predictions
 from .recordings import Recordings
 from .score import Sample, examine
 from .scores import PROTOCOLS, Material, differences, protocol_report
-from .settings import Options, Setting, clones_dir, repository_names, settings_of
+from .settings import Options, Setting, chosen_rows, clones_dir, repository_names, settings_of
 
 if TYPE_CHECKING:
     from ...curation.source import PinnedTree
@@ -67,8 +68,8 @@ def evaluate(
     every = list(dataset.rows(dataset.main_split()))
     declared = options.samples if options.samples is not None else _declared(predictions_path, reporter)
     predictions = read_predictions(predictions_path, [row.key for row in every], declared)
-    rows = every if options.limit is None else every[: options.limit]
-    names = repository_names(dataset, rows)
+    names = repository_names(dataset, every)
+    rows = chosen_rows(every, names, options)
     settings = settings_of(dataset, rows, names) if options.execute or options.mirrors else {}
     recordings = Recordings(folder) if options.execute else None
     samples, own, read = _examined(rows, predictions, settings, options, recordings)
@@ -87,6 +88,7 @@ def evaluate(
     report = {
         "schema_version": REPORT_VERSION,
         "headline": options.protocol,
+        "error_classes": CLASSES,
         "protocols": {name: protocol_report(material, name) for name in PROTOCOLS},
         "gold_fails_here": [] if gold is None else [g.failure for g in gold.values() if g.failure],
         "differences": differences(material),
@@ -154,6 +156,7 @@ def _write(
 ) -> None:
     """Everything a reader of the run needs, the report last: its presence says that the run is whole."""
     every = [sample for row in rows for sample in samples[row.key]]
+    wanted = {row.key: arguments_of(row) for row in rows}
     _write_lines(folder / "results.jsonl", (sample.line() for sample in every))
     _write_lines(
         folder / "samples.jsonl",
@@ -163,6 +166,7 @@ def _write(
                 "id": sample.key[1],
                 "sample": sample.index,
                 "answer": sample.answer,
+                "arguments": sample.comparison(wanted[sample.key]),
                 "execution": sample.execution,
             }
             for sample in every
@@ -223,6 +227,7 @@ def _provenance(
         },
         "executed": options.execute,
         "limit": options.limit,
+        "only": {"repositories": list(options.repositories), "type": options.type},
         "sandbox": sandboxes,
         "environments": environments,
         "intervals": {

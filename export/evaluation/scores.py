@@ -121,6 +121,7 @@ def _part(
             part["pass_hat_k"] = {str(k): _mean_of_all(values) for k, values in all_right.items()}
     if protocol == "strict":
         part["outcomes"] = dict(sorted(Counter(sample.outcome for sample in samples).items()))
+        part["errors"] = dict(Counter(sample.cause.error_class for sample in samples if sample.cause).most_common())
     else:
         part["rules"] = dict(sorted(Counter(_rule(sample) for sample in samples).items()))
     return part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from ...core.workspace import Workspace, cache_dir
 from ..dataset import Dataset
 from ..rows import Key, Row
 
-__all__ = ["DEFAULT_ENVIRONMENT", "Options", "Setting", "clones_dir", "repository_names", "settings_of"]
+__all__ = ["DEFAULT_ENVIRONMENT", "Options", "Setting", "chosen_rows", "clones_dir", "repository_names", "settings_of"]
 
 DEFAULT_ENVIRONMENT = "standard"
 
@@ -32,6 +32,10 @@ class Options:
     regrade: bool = False
     """Judge recorded executions again; execute nothing."""
     limit: int | None = None
+    """The first so many of the examples that the two below leave."""
+    repositories: tuple[str, ...] = ()
+    """Names; empty: all."""
+    type: str | None = None
     sandbox: str | None = None
     workers: int = 1
     environments_dir: Path | None = None
@@ -84,6 +88,27 @@ def repository_names(dataset: Dataset, rows: Sequence[Row]) -> dict[int, str]:
         ending = row.github.rstrip("/").removesuffix(".git").rpartition("/")[2]
         names[row.github_id] = known.name if known else (row.task_id or "").rpartition("/")[0] or ending
     return names
+
+
+def chosen_rows(rows: Sequence[Row], names: Mapping[int, str], options: Options) -> list[Row]:
+    """The rows that the options ask for, in the release's order.
+
+    Raises:
+        BenchwrightError: a repository is none of the release's, or nothing is left.
+    """
+    for name in options.repositories:
+        if name not in names.values():
+            known = ", ".join(sorted(set(names.values())))
+            raise BenchwrightError(f"the release has no repository {name!r}", remedy=f"it has {known}")
+    chosen = [
+        row
+        for row in rows
+        if (not options.repositories or names[row.github_id] in options.repositories)
+        and options.type in (None, row.type)
+    ]
+    if rows and not chosen:
+        raise BenchwrightError("no example of the release is left by --repository and --type")
+    return chosen[: options.limit]
 
 
 def settings_of(dataset: Dataset, rows: Sequence[Row], names: dict[int, str]) -> dict[Key, Setting]:

@@ -318,6 +318,16 @@ def test_an_address_where_nobody_listens_ends_in_a_message(ask: Callable[..., Pr
     assert {item["reason"] for item in done.meta["missing"]} == {"connection: ConnectError"}
 
 
+def test_what_the_waits_are_for_is_said_once_and_not_only_at_the_end(
+    dataset: Dataset, tmp_path: Path, chat_double: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy = chat_double.Trouble(status=503)
+    chat_double.trouble = lambda number, _b: busy if number <= 3 else chat_double.Trouble()
+    options = Options(model="m", setting="oracle", base_url=chat_double.url, samples=2)
+    predict(dataset, options, tmp_path / "p.jsonl", KEY, Reporter())
+    assert capsys.readouterr().err.count("503") == 1
+
+
 def test_an_answer_that_takes_too_long_is_given_up(ask: Callable[..., Predicted], chat_double: Any) -> None:
     slow = chat_double.Trouble(delay_s=5.0)
     chat_double.trouble = lambda number, _b: slow if number == 1 else chat_double.Trouble()

@@ -270,9 +270,19 @@ def test_evaluating_without_execution_writes_results_and_shares(make_row, write_
         (4, 1, "missing", "missing"),
     ]
     assert "lr: wanted '0.5', found '0.4' in --lr" in lines[6]["detail"]
-    assert set(lines[0]) == {"github_id", "id", "sample", "outcome", "detail", "code", "code_rule", "ml_bench"}
+    assert set(lines[0]) == {"github_id", "id", "sample", "outcome", "detail", "code", "code_rule", "ml_bench", "error"}
+    assert [found["error"] and found["error"]["rule"] for found in lines] == [
+        None, "refusal", None, "missing", "other_language", "missing", "other_value", "missing",
+    ]  # fmt: skip
+    answers = [json.loads(text) for text in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()]
+    assert answers[1]["arguments"] is None
+    assert answers[6]["arguments"] == [
+        {"name": "lr", "wanted": "0.5", "found": "0.4", "met": False},
+        {"name": "epochs", "wanted": "3", "found": None, "met": True},
+    ]
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     strict = report["protocols"]["strict"]
+    assert strict["errors"] == {"gave_up": 4, "hallucination": 1, "misuse": 1}
     assert report["headline"] == "strict"
     assert strict["pass_at_k"] is None
     assert strict["examples"] == {"release": 4, "gold_passes_here": None, "graded": 4}
@@ -316,6 +326,21 @@ def test_limit_takes_the_first_examples_and_keeps_the_size_of_the_release(
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["protocols"]["strict"]["examples"]["release"] == 3
     assert len((tmp_path / "run" / "results.jsonl").read_text().splitlines()) == 2
+
+
+def test_repository_and_type_choose_examples_and_the_size_of_the_release_stays(
+    make_row, write_rows, write_predictions, tmp_path
+):
+    other = {"github": "https://e.org/x/samovar"}
+    rows = write_rows([make_row(1), make_row(2, 32, **other), make_row(3, 32, type="Python Code", **other)])
+    predictions = write_predictions(line(1, "python train.py"))
+    words = ("--json", "evaluate", rows, predictions, "--no-execute", "-o", tmp_path / "run")
+    run(*words, "--repository", "samovar", "--type", "bash")
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["protocols"]["strict"]["examples"]["release"] == 3
+    lines = [json.loads(text) for text in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+    assert [(found["github_id"], found["id"]) for found in lines] == [(32, 2)]
+    assert "no repository 'teapot'" in run(*words, "--repository", "teapot", code=2).stderr
 
 
 def test_wrong_use_is_said_without_a_traceback(make_row, write_rows, write_predictions, tmp_path):

@@ -37,6 +37,7 @@ class Asking:
     stopped: BenchwrightError | None = None
     """Why nothing more is asked."""
     _refused: dict[Key, str] = field(default_factory=dict)
+    _troubles: set[str] = field(default_factory=set)
     _given_up: int = 0
 
     async def all(self, wanted: Iterator[tuple[Slot, Callable[[], Prompt]]], workers: int) -> None:
@@ -84,6 +85,7 @@ class Asking:
                     break
                 if attempt < ATTEMPTS:
                     self.retries += 1
+                    self._say_once(reason)
                     await self._rest(error, attempt)
         self._give_up(slot, reason)
         self._given_up += 1
@@ -93,6 +95,12 @@ class Asking:
                 where=self.endpoint.url,
                 remedy="the same command goes on where it stopped",
             )
+
+    def _say_once(self, reason: str) -> None:
+        """Growing waits look like a program that hangs, unless it says what it waits for."""
+        if reason not in self._troubles:
+            self._troubles.add(reason)
+            self.reporter.warn(f"{self.endpoint.url}: {reason}; up to {ATTEMPTS} tries a sample, with growing waits")
 
     async def _rest(self, error: TryAgainError, attempt: int) -> None:
         if error.wait:
