@@ -28,7 +28,7 @@ demo: setup ## the whole pipeline on two small repositories (KEEP=1 leaves Label
 	@$(WITH_ENGINE) $(BIN)/benchwright demo $(if $(KEEP),--keep)
 
 test: setup ## all tests but the long ones, with the real services
-	@$(WITH_ENGINE) $(WITH_FORMATS) $(BIN)/pytest -m "not long" $(ARGS)
+	@$(WITH_ENGINE) $(WITH_FORMATS) .ci/browser ensure && $(BIN)/pytest -m "not long" $(ARGS)
 
 test-fast: setup ## under a minute: no network, no services
 	@$(BIN)/pytest -n auto -m "not integration and not long" $(ARGS)

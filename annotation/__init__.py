@@ -10,7 +10,8 @@ an annotation becomes a task); ``team.py`` and ``assignment.py`` say who gets wh
 from .accounts import Account
 from .client import Server
 from .pulling import PullReport, pull
-from .pushing import PushReport, Selection, push
+from .pushing import PushReport, push
+from .selection import Selection
 from .team import TeamReport, push_to, share_of
 
 __all__ = [

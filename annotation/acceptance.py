@@ -113,7 +113,7 @@ def _note(result: Acceptance, candidate_id: str, decision: Decision) -> None:
 
 
 def judgements(workspace: Workspace) -> dict[str, list[Annotation]]:
-    """Candidate id -> the newest annotation of each annotator, skipped ones left out, in the order of pseudonyms.
+    """Candidate id -> the newest annotation of each annotator, in the order of pseudonyms; none skipped or sent back.
 
     An adjudication counts as that of one more annotator; it is recognised by its project's name. Judgements of gold
     measure the annotator and are left out.
@@ -122,7 +122,7 @@ def judgements(workspace: Workspace) -> dict[str, list[Annotation]]:
     newest: dict[tuple[str, str, bool], Annotation] = {}
     for project in archive.projects(workspace):
         for annotation in archive.latest(archive.read(workspace, project)).values():
-            if annotation.skipped or (annotation.candidate_id, annotation.annotator) in gold:
+            if annotation.skipped or annotation.returned or (annotation.candidate_id, annotation.annotator) in gold:
                 continue
             key = (annotation.candidate_id, annotation.annotator, project.endswith(ADJUDICATION))
             if key not in newest or newest[key].updated_at <= annotation.updated_at:

@@ -21,10 +21,11 @@ from .arguments import write_arguments
 from .assignment import all_assignments, overlap_of
 from .client import Server
 from .display import plain_text, preformatted, table_html
-from .interface import task_data
+from .interface import opening, task_data
 from .projects import ADJUDICATION, ensure_project, slug_of
 from .pushing import Item, PushReport, last_outcomes, only_one, push_items
 from .server import connect
+from .trials import Trials
 
 __all__ = ["adjudicate"]
 
@@ -50,7 +51,10 @@ def adjudicate(
             raise BenchwrightError(
                 "there is no difference to settle", remedy="benchwright annotate pull brings in what annotators did"
             )
-        outcomes, slots = last_outcomes(workspace), Slots(candidates.values())
+        outcomes, slots = (
+            last_outcomes(workspace) | Trials(workspace).outcomes(store, candidates.values()),
+            Slots(candidates.values()),
+        )
         items = [
             _item(candidates[key], judged, task_data(candidates[key], outcomes.get(key), slots.of(candidates[key])))
             for key, judged in differing.items()
@@ -73,14 +77,8 @@ def _differing(workspace: Workspace, candidates: Mapping[str, Candidate]) -> dic
 def _item(candidate: Candidate, judged: Sequence[Annotation], data: dict[str, Any]) -> Item:
     data = {key: value for key, value in data.items() if key != "shown"}
     data["answers_html"] = answers_html(judged)
-    predictions = tuple(
-        {"result": [_prediction(item) for item in a.raw], "model_version": a.annotator, "score": 1.0} for a in judged
-    )
+    predictions = tuple({"result": opening(a.raw), "model_version": a.annotator, "score": 1.0} for a in judged)
     return Item({**data, "shown": digest_of(data)}, predictions)
-
-
-def _prediction(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key in ("id", "from_name", "to_name", "type", "value")}
 
 
 def answers_html(judged: Sequence[Annotation]) -> str:

@@ -199,6 +199,13 @@ class Client:
                 )
             params["page"] += 1
 
+    def count_drafts(self, project: int) -> int:
+        """How many of the project's tasks hold something that somebody typed and did not submit."""
+        condition = {"filter": "filter:tasks:draft_exists", "operator": "equal", "type": "Boolean", "value": True}
+        query = json.dumps({"filters": {"conjunction": "and", "items": [condition]}})
+        params = {"project": project, "include": "id", "page_size": 1, "page": 1, "query": query}
+        return int(self.request("counting drafts", "GET", "api/tasks", params=params)["total"])
+
     def find_tasks(self, project: int, key: str, values: Sequence[str | int], include: str) -> list[dict[str, Any]]:
         """Tasks whose ``data.KEY`` (or ``id``) is one of ``values``."""
         field = "id" if key == "id" else f"data.{key}"
@@ -211,8 +218,8 @@ class Client:
 
 
 def _refused(url: str, what: str, status: int | None, body: Any) -> BenchwrightError:
-    words = body.get("detail", body) if isinstance(body, dict) else body
-    said = " ".join(str(words).split())[:300]
+    words = [body.get("detail", body), body.get("validation_errors", "")] if isinstance(body, dict) else [body]
+    said = " ".join(" ".join(str(word) for word in words).split())[:300]
     if status in (401, 403):
         return PrerequisiteError(
             f"{what}: the server refuses the key (HTTP {status})",

@@ -6,6 +6,7 @@ the task's data. Every control the toolkit reads is checked against a configurat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, get_args
@@ -23,12 +24,19 @@ __all__ = [
     "configuration",
     "fields_of",
     "guidelines_html",
+    "live_item",
+    "opening",
     "prefill",
     "result_for",
     "task_data",
 ]
 
 OBJECT = "code"
+NOTE = "note_html"
+"""Key of the data that says why a task was sent back; empty where it was not."""
+LIVE = "out_live"
+"""The field in which execution while typing shows its result; nothing in it is ever read back."""
+NOT_RUN = "Not run yet. Where Auto-Annotation is offered below and switched on, leaving 4, 5 or 6 changed runs it."
 TEXTS = ("out_instruction", "out_arguments", "out_script", "out_prefix_code", "out_reason")
 SINGLE = ("out_scope", "out_type", "out_verdict")
 MULTIPLE = ("out_flags",)
@@ -50,15 +58,16 @@ def configuration(adjudication: bool = False) -> str:
 
 
 def guidelines_html() -> str:
-    """The project's expert instruction: ``guidelines.md`` as HTML."""
-    return document_html((files(__package__) / "guidelines.md").read_text("utf-8"), "guidelines.md")
+    """The project's expert instruction: ``guidelines.md`` as HTML; the server takes the styles out of it."""
+    text = document_html((files(__package__) / "guidelines.md").read_text("utf-8"), "guidelines.md")
+    return re.sub("(</(?:p|ul)>)(?!\\s*<ul)", r"\1<br>", text)
 
 
 def check_configuration(text: str, where: str) -> None:
-    """See that a labeling configuration has every control the toolkit reads, of the right kind.
+    """See that a labeling configuration has every control the toolkit reads, of the right kind, and what it shows.
 
     Raises:
-        BenchwrightError: it is no XML, or a control or one of its choices is missing.
+        BenchwrightError: it is no XML, a control or one of its choices is missing, or it shows what no task has.
     """
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 (expat resolves no external entity)
@@ -66,12 +75,19 @@ def check_configuration(text: str, where: str) -> None:
         raise BenchwrightError(f"the labeling configuration is no XML: {error}", where=where) from error
     named = {element.get("name"): element for element in root.iter() if element.get("name")}
     problems = [problem for name in (*TEXTS, *SINGLE, *MULTIPLE) if (problem := _control_problem(name, named))]
+    unknown = sorted(_variables(text) - _variables(configuration(adjudication=True)))
+    problems += [f"it shows ${name}, which our tasks do not have" for name in unknown]
     if problems:
         raise BenchwrightError(
             f"the labeling configuration does not fit: {'; '.join(problems)}",
             where=where,
             remedy="put the controls back in the project's settings, or push to a project of another title",
         )
+
+
+def _variables(text: str) -> set[str]:
+    """Names of the data that a configuration shows."""
+    return set(re.findall(r'"\$(\w+)"', text))
 
 
 def _control_problem(name: str, named: Mapping[str | None, ElementTree.Element]) -> str | None:
@@ -94,16 +110,17 @@ def task_data(candidate: Candidate, outcome: Outcome | None = None, slots: Seque
 
     ``shown`` is a digest of it all; ``candidate_id`` is the key by which the task is found again.
     """
+    texts: dict[str, str] = {scope.scope: scope.text for scope in candidate.oracle_scopes}
+    if not texts:
+        texts = {_preferred_scope(candidate): candidate.oracle}
     data: dict[str, Any] = {
         "candidate_id": candidate.id,
         "candidate_digest": candidate.digest,
         "title": plain_text(f"{candidate.repository.name}: {candidate.entry_point.target}"),
-        "readme_html": _scopes_html(candidate),
-        "scopes": [
-            {"value": scope.scope, "hint": f"lines {scope.start_line} to {scope.end_line}"}
-            for scope in candidate.oracle_scopes
-        ]
-        or [{"value": "section"}],
+        NOTE: "",
+        "place_html": _place_html(candidate),
+        **{f"{scope}_html": _scope_html(texts.get(scope), candidate) for scope in get_args(ScopeName)},
+        "scopes": _scopes(candidate) or [{"value": scope, "hotkey": "alt+shift+1"} for scope in texts],
         "arguments_html": _arguments_html(candidate.arguments, slots),
         "suggestion_html": _suggestion_html(candidate, outcome),
         "code": _context_text(candidate),
@@ -111,18 +128,25 @@ def task_data(candidate: Candidate, outcome: Outcome | None = None, slots: Seque
     return {**data, "shown": digest_of(data)}
 
 
-def _scopes_html(candidate: Candidate) -> str:
+def _scopes(candidate: Candidate) -> list[dict[str, str]]:
+    """The choices of part 1; a key alone must choose nothing, since people type while a box is closed to them."""
+    return [
+        {
+            "value": scope.scope,
+            "hint": f"lines {scope.start_line} to {scope.end_line}",
+            "hotkey": f"alt+shift+{number}",
+        }
+        for number, scope in enumerate(candidate.oracle_scopes, 1)
+    ]
+
+
+def _place_html(candidate: Candidate) -> str:
     place = " > ".join(candidate.source.heading)
-    parts = [f"<p><b>{_safe(candidate.source.path)}</b> {_safe(place)}</p>"]
-    preferred = _preferred_scope(candidate)
-    for scope in candidate.oracle_scopes:
-        mark = " open" if scope.scope == preferred else ""
-        title = f"{scope.scope}: lines {scope.start_line} to {scope.end_line}"
-        body = document_html(scope.text, candidate.source.path)
-        parts.append(f"<details{mark}><summary><b>{title}</b></summary>{body}</details>")
-    if not candidate.oracle_scopes:
-        parts.append(document_html(candidate.oracle, candidate.source.path))
-    return "".join(parts)
+    return f"<p><b>{_safe(candidate.source.path)}</b> {_safe(place)}</p>"
+
+
+def _scope_html(text: str | None, candidate: Candidate) -> str:
+    return "" if text is None else document_html(text, candidate.source.path)
 
 
 def _preferred_scope(candidate: Candidate) -> ScopeName:
@@ -136,17 +160,17 @@ def _preferred_scope(candidate: Candidate) -> ScopeName:
 def _arguments_html(arguments: Sequence[Argument], slots: Sequence[Slot]) -> str:
     if not arguments:
         return "<p>none found</p>"
-    columns = ("argument", "document", "worth trying", "default", "type, choices", "meaning", "defined at")
-    worth_trying = {slot.name: ", ".join(map(str, slot.values)) for slot in slots}
+    columns = ("argument", "document", "type", "default", "choices", "worth trying", "meaning")
+    worth_trying = {slot.name: slot.values for slot in slots}
     rows = [
         (
             argument.flag or argument.name,
             argument.value,
-            worth_trying.get(argument.name),
+            argument.type,
             _default(argument),
-            _kind(argument),
-            argument.help,
-            argument.defined_at,
+            _listed(argument.choices or ()),
+            _listed(worth_trying.get(argument.name, ())),
+            _meaning(argument),
         )
         for argument in sorted(arguments, key=lambda argument: argument.value is None)
     ]
@@ -159,9 +183,12 @@ def _default(argument: Argument) -> Any:
     return argument.default if argument.default is not None else argument.default_source
 
 
-def _kind(argument: Argument) -> str:
-    choices = "" if argument.choices is None else "one of " + ", ".join(map(str, argument.choices))
-    return "; ".join(part for part in (argument.type, choices) if part)
+def _listed(values: Iterable[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _meaning(argument: Argument) -> str:
+    return "\n".join(part for part in (argument.help, argument.defined_at) if part)
 
 
 def _suggestion_html(candidate: Candidate, outcome: Outcome | None) -> str:
@@ -206,6 +233,22 @@ def prefill(candidate: Candidate) -> dict[str, Any]:
     }
 
 
+def opening(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The result items of a form that opens with these answers filled in.
+
+    A text without a value is there too, empty, so that it is edited in place like the others: what is typed into
+    Label Studio's own empty box is lost unless Add is pressed.
+    """
+    kept = [
+        {key: item[key] for key in ("id", "from_name", "to_name", "type", "value") if key in item}
+        for item in items
+        if item.get("from_name") in (*TEXTS, *SINGLE, *MULTIPLE)
+    ]
+    given = {item["from_name"] for item in kept}
+    empty = [_item(name, "textarea", {"text": [""]}) for name in TEXTS if name not in given]
+    return [*kept, *empty, live_item(NOT_RUN)]
+
+
 def result_for(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The result items that Label Studio stores when a form is submitted with these fields.
 
@@ -237,6 +280,11 @@ def result_for(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _item(name: str, kind: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"id": name, "from_name": name, "to_name": OBJECT, "type": kind, "value": value}
+
+
+def live_item(text: str) -> dict[str, Any]:
+    """The result item that shows ``text`` as what the script does now."""
+    return _item(LIVE, "textarea", {"text": [text]})
 
 
 def fields_of(items: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

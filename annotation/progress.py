@@ -32,6 +32,8 @@ class Standing:
     """Candidates given to them, gold among them; 0 where nobody assigned anything."""
     done: int = 0
     skipped: int = 0
+    sent_back: int = 0
+    """Annotations they were asked to look at again."""
     minutes_each: float | None = None
     """Median time with a form open."""
     gold_right: int = 0
@@ -62,6 +64,9 @@ def status(workspace: Workspace) -> list[Standing]:
     for project in archive.projects(workspace):
         for said in archive.latest(archive.read(workspace, project)).values():
             person = of(said.annotator)
+            if said.returned:
+                person.sent_back += 1
+                continue
             person.skipped += said.skipped
             person.done += not said.skipped
             if said.lead_time_s and not said.skipped:
@@ -118,13 +123,25 @@ def _equals(said: Annotation, item: TaskFolder) -> bool:
 
 def columns_and_rows(standings: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
     """The standings as a table for people; a dash where there is nothing to say yet."""
-    columns = ["annotator", "assigned", "done", "skipped", "minutes each", "gold", "agreement", "accepted", "passed"]
+    columns = [
+        "annotator",
+        "assigned",
+        "done",
+        "skipped",
+        "sent back",
+        "minutes each",
+        "gold",
+        "agreement",
+        "accepted",
+        "passed",
+    ]
     rows = [
         [
             s.annotator,
             str(s.assigned or "-"),
             str(s.done),
             str(s.skipped),
+            str(s.sent_back),
             _share(s.minutes_each),
             f"{s.gold_right} of {s.gold_judged}" if s.gold_judged else "-",
             _share(s.agreement),

@@ -47,6 +47,8 @@ class ProjectPull:
     """On the server now, skipped ones included."""
     new_versions: int = 0
     skipped: int = 0
+    drafts: int = 0
+    """Tasks with something typed that was not submitted; it stays on the server."""
     vanished: list[str] = field(default_factory=list)
     """Annotations that are in the archive but no longer on the server."""
     foreign_tasks: int = 0
@@ -69,7 +71,7 @@ class PullReport:
         lines = []
         for item in self.projects:
             lines.append(
-                f"{item.project}: {item.annotations} annotations ({item.skipped} skipped), "
+                f"{item.project}: {item.annotations} annotations ({item.skipped} skipped), {item.drafts} drafts, "
                 f"{item.new_versions} new versions archived"
             )
             if item.foreign_tasks:
@@ -146,6 +148,7 @@ class _Reader:
         seen = {task: value for task, value in seen.items() if task in there}
         self._store.remember(NAMESPACE, {self._key(project): json.dumps(seen).encode()})
         self._count(report, [*known, *fresh], seen, len(fresh))
+        report.drafts = self._client.count_drafts(project.id)
         return report
 
     def _count(self, report: ProjectPull, versions: Sequence[Annotation], seen: Seen, fresh: int) -> None:
@@ -160,7 +163,7 @@ class _Reader:
         report.vanished = [
             f"{version.candidate_id}: annotation {key[0]} of {version.annotator}, {version.created_at}"
             for key, version in newest.items()
-            if key[0] not in alive or by_id[key[0]] != key
+            if not version.returned and (key[0] not in alive or by_id[key[0]] != key)
         ]
 
     def _changed(self, project: Project, there: Mapping[str, str], seen: Seen) -> Iterator[dict[str, Any]]:

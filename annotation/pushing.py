@@ -29,11 +29,13 @@ from ..core.tasks import load_tasks, read_evidence
 from ..core.workspace import Workspace
 from ..curation.slots import Slot, Slots
 from .client import Client, DoubtfulError, Server
-from .interface import prefill, result_for, task_data
+from .interface import NOTE, opening, prefill, result_for, task_data
 from .projects import Project, ensure_project
+from .selection import Selection, select
 from .server import connect
+from .trials import Trials
 
-__all__ = ["Item", "PushReport", "Selection", "item_of", "last_outcomes", "only_one", "push", "push_items", "select"]
+__all__ = ["Item", "PushReport", "item_of", "last_outcomes", "model_version", "only_one", "push", "push_items"]
 
 CHUNK = 400
 """Tasks in one import: small enough for SQLite, and little is looked up again after a doubtful answer."""
@@ -43,15 +45,6 @@ SILENT_S = 120.0
 """How long a server may give no answer at all before the push gives up."""
 ATTEMPTS = 3
 LISTED = "id,data,total_annotations,cancelled_annotations"
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which of the store's candidates: of these repositories (all if none is named), the best ones."""
-
-    repositories: tuple[str, ...] = ()
-    limit: int | None = None
-    min_score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,29 +105,11 @@ def push(
     client = (server or connect(workspace)).client()
     with workspace.open_store() as store, only_one(workspace):
         chosen = select(store, candidates)
-        outcomes = last_outcomes(workspace)
+        outcomes = last_outcomes(workspace) | Trials(workspace).outcomes(store, chosen)
         project = ensure_project(client, workspace, title or workspace.config.name)
         slots = Slots(store.candidates({candidate.repository.name for candidate in chosen}))
         items = [item_of(candidate, outcomes.get(candidate.id), slots.of(candidate)) for candidate in chosen]
         return push_items(workspace, client, store, project, items, reporter or Reporter(quiet=True))
-
-
-def select(store: Store, wanted: Iterable[Candidate] | Selection | None) -> list[Candidate]:
-    """The candidates given, or the store's that the selection names, best first.
-
-    Raises:
-        BenchwrightError: there are none.
-    """
-    if wanted is not None and not isinstance(wanted, Selection):
-        return list(wanted)
-    chosen = wanted or Selection()
-    least = chosen.min_score
-    found = [c for c in store.candidates(chosen.repositories) if least is None or c.score >= least]
-    if not found:
-        raise BenchwrightError(
-            "there are no candidates to push", remedy="benchwright curate, then benchwright candidates list"
-        )
-    return sorted(found, key=lambda candidate: -candidate.score)[: chosen.limit]
 
 
 def last_outcomes(workspace: Workspace) -> dict[str, Outcome]:
@@ -160,15 +135,16 @@ def item_of(candidate: Candidate, outcome: Outcome | None = None, slots: Sequenc
             "the script is not UTF-8", where=candidate.id, remedy="leave it out: benchwright candidates list"
         ) from error
     prediction = {
-        "result": result_for(prefill(candidate)),
+        "result": opening(result_for(prefill(candidate))),
         "score": candidate.score,
-        "model_version": _model_version(),
+        "model_version": model_version(),
     }
     return Item(task_data(candidate, outcome, slots), (prediction,))
 
 
 @cache
-def _model_version() -> str:
+def model_version() -> str:
+    """The name under which what is filled in stands on the server."""
     return f"benchwright {toolkit_version()}"  # reading the package's metadata takes longer than making an item
 
 
@@ -267,7 +243,8 @@ def _update(client: Client, task: Mapping[str, Any], item: Item) -> None:
     if old.get("candidate_digest") != item.data["candidate_digest"]:
         history.append([old.get("candidate_digest"), datetime.now(UTC).isoformat()])
     client.replace_predictions(task["id"], item.predictions)
-    client.update_task(task["id"], {**item.data, "shown_before": history} if history else item.data)
+    kept = {"shown_before": history} if history else {}
+    client.update_task(task["id"], {**item.data, NOTE: old.get(NOTE, ""), **kept})
 
 
 def _record(

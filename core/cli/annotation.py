@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .session import session_of
+from .validation import SandboxName, SandboxOption
 
 if TYPE_CHECKING:
     from ...annotation import PushReport, TeamReport
@@ -76,10 +77,17 @@ def push(
         str | None,
         typer.Option(metavar="P", help="Share of tasks with a settled answer to mix in, as 10% (with --annotators)."),
     ] = None,
+    execute: Annotated[
+        bool,
+        typer.Option("--execute", help="First run the suggested scripts that were not run yet, to show the result."),
+    ] = False,
+    sandbox: SandboxOption = SandboxName.DOCKER,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time (with --execute).")] = 1,
 ) -> None:
     """Make each candidate a task on the server, once; changed ones are updated and keep their annotations."""
     from ...annotation import Selection, push_to, share_of
     from ...annotation import push as push_shared
+    from ...annotation.trials import run_suggestions
 
     if not annotators and (overlap or gold):
         raise typer.BadParameter("--overlap and --gold need --annotators")
@@ -87,6 +95,15 @@ def push(
     workspace, reporter = session.workspace(), session.reporter
     chosen = Selection(tuple(names or ()), limit, min_score)
     people = [name.strip() for name in (annotators or "").split(",") if name.strip()]
+    if execute:
+        run_suggestions(
+            workspace,
+            chosen,
+            sandbox=sandbox.value,
+            jobs=jobs,
+            mirrors=session.mirrors_of(workspace),
+            reporter=reporter,
+        )
     report: TeamReport | PushReport
     if people:
         share = share_of(gold)
@@ -104,6 +121,23 @@ def pull(context: typer.Context) -> None:
     session = session_of(context)
     report = run(session.workspace(), reporter=session.reporter)
     session.reporter.result(asdict(report), report.lines())
+
+
+@annotate.command("send-back")
+def send_back(
+    context: typer.Context,
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Its id, or the beginning of it.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="What is to be done; the annotator is shown it.")],
+    annotator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Pseudonym or e-mail address; default: the only one.")
+    ] = None,
+) -> None:
+    """Open a task again for an annotator, with the reason; the archive keeps what was said."""
+    from ...annotation.returning import send_back as run
+
+    session = session_of(context)
+    done = run(session.workspace(), candidate, reason, annotator, reporter=session.reporter)
+    session.reporter.result(asdict(done), done.lines())
 
 
 @annotate.command()
@@ -145,3 +179,25 @@ def adjudicate(context: typer.Context, project: Annotated[str | None, TITLE] = N
     session = session_of(context)
     report = run(session.workspace(), title=project, reporter=session.reporter)
     session.reporter.result(asdict(report), report.lines())
+
+
+@annotate.command()
+def live(
+    context: typer.Context,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0: a free one.")] = 0,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="How the server reaches this; default: by address and port.")
+    ] = None,
+    sandbox: SandboxOption = SandboxName.DOCKER,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
+    waiting: Annotated[int, typer.Option(min=0, metavar="N", help="Drafts that may wait in line.")] = 16,
+    timeout: Annotated[float, typer.Option(metavar="S", min=0.1, help="Wall limit of a run in seconds.")] = 30.0,
+) -> None:
+    """Run annotators' scripts in the sandbox while they type and show them the result, until ^C."""
+    from ...annotation.live import LiveOptions, serve
+
+    session = session_of(context)
+    workspace = session.workspace()
+    options = LiveOptions(host, port, url, sandbox.value, jobs, waiting, timeout)
+    serve(workspace, options, mirrors=session.mirrors_of(workspace), reporter=session.reporter)

@@ -39,5 +39,7 @@ class Annotation(Record):
     """The script, byte for byte as the annotator left it."""
     prefix_code: str = ""
     flags: tuple[str, ...] = ()
+    returned: str = ""
+    """Why it was sent back to its author; from then on it is no judgement."""
     raw: tuple[dict[str, Any], ...] = ()
     """Label Studio's own result items, so that nothing it said is lost."""

@@ -12,6 +12,8 @@ from benchwright.annotation.interface import (
     configuration,
     fields_of,
     guidelines_html,
+    live_item,
+    opening,
     prefill,
     result_for,
     task_data,
@@ -38,7 +40,21 @@ def test_label_studios_own_library_accepts_the_configuration_and_the_prefilled_a
 
     interface = LabelInterface(configuration())
     interface.validate()
-    assert interface.validate_prediction({"result": result_for(prefill(make_candidate()))}) in (True, [])
+    prediction = {"result": opening(result_for(prefill(make_candidate())))}
+    assert interface.validate_prediction(prediction) in (True, [])
+
+
+def test_a_form_opens_with_every_text_and_without_what_an_earlier_run_showed() -> None:
+    stored = [*result_for({"script": "true"}), live_item("PASSED"), {"from_name": "out_colour", "type": "choices"}]
+    items = {item["from_name"]: item["value"] for item in opening([{**item, "origin": "manual"} for item in stored])}
+    assert set(items) == {"out_script", "out_instruction", "out_arguments", "out_prefix_code", "out_reason", "out_live"}
+    assert items["out_script"] == {"text": ["true"]}
+    assert items["out_reason"] == {"text": [""]}
+    assert "Not run yet" in items["out_live"]["text"][0]
+
+
+def test_what_execution_while_typing_showed_is_never_read_back() -> None:
+    assert fields_of([live_item("PASSED, exit status 0")]) == {}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +64,7 @@ def test_label_studios_own_library_accepts_the_configuration_and_the_prefilled_a
         (('<Choice value="reject"', '<Choice value="no"'), "out_verdict lacks the choice reject"),
         (('name="code"', 'name="listing"'), "refers to code, which is not there"),
         (("</View>", ""), "no XML"),
+        (('"$place_html"', '"$readme_html"'), "shows $readme_html, which our tasks do not have"),
     ],
 )
 def test_a_configuration_that_lost_a_control_is_refused(change: tuple[str, str], said: str) -> None:
@@ -97,7 +114,7 @@ def test_the_digest_of_what_is_shown_changes_exactly_with_it(make_candidate: Mak
 def test_arguments_show_type_default_and_choices(make_candidate: MakeCandidate) -> None:
     html = task_data(make_candidate())["arguments_html"]
     assert "float" in html
-    assert "one of a, b" in html
+    assert ">a, b<" in html
     assert ">3<" in html
 
 
