@@ -27,6 +27,7 @@ from ..curation.retrieval import Indexes, text_files
 from ..curation.source import PinnedTree, open_tree
 from .dataset import Dataset
 from .evaluation.settings import repository_names, settings_of
+from .find_oracle import text_at
 from .rows import Key, Row
 
 __all__ = ["CHARACTERS", "SETTINGS", "ChatExport", "Contexts", "export_chat", "messages_of", "train_splits"]
@@ -175,6 +176,7 @@ class Contexts:
         self._mirrors = tuple(mirrors)
         self._pinned: Callable[[], dict[Key, Repository]] = cache(lambda: _pins(dataset, rows))
         self._code: dict[str, str] = {}
+        self._segments: dict[tuple[str, str, int, int], str] = {}
         self._indexes: Indexes | None = None
 
     def of(self, row: Row, setting: str) -> str:
@@ -182,7 +184,7 @@ class Contexts:
         if setting == "none":
             return ""
         if setting == "oracle":
-            return row.oracle
+            return row.oracle or self._left_out(row)
         repository = self._pinned()[row.key]
         if setting == "code":
             key = _name(repository)
@@ -194,6 +196,16 @@ class Contexts:
             self._indexes = Indexes(self._open, held=len({_name(item) for item in self._pinned().values()}))
         found = self._indexes.get(_name(repository)).top(row.instruction)
         return found[0].text if found else ""
+
+    def _left_out(self, row: Row) -> str:
+        """The README segment of a row that leaves it out for its licence, from the repository itself."""
+        if not (row.source_path and row.start_line and row.end_line):
+            return ""
+        place = (_name(self._pinned()[row.key]), row.source_path, row.start_line, row.end_line)
+        if place not in self._segments:
+            with self._open(place[0]) as files:
+                self._segments[place] = text_at(files, *place[1:]) or ""
+        return self._segments[place]
 
     def _open(self, key: str) -> AbstractContextManager[PinnedTree]:
         repository = next(item for item in self._pinned().values() if _name(item) == key)

@@ -1,4 +1,4 @@
-"""Finding an imported oracle in its repository again: which document, which lines, and how alike they are.
+"""Finding an oracle in its repository: the text at a known place, or the place of a text that was imported.
 
 Published text was retyped: marks are gone, lines are wrapped anew, values changed. So words are compared, not lines:
 the place is the stretch of a document that holds most of the oracle's word triples with the least else between them.
@@ -13,9 +13,10 @@ from pathlib import PurePosixPath
 
 from ..core.models import Source
 from ..curation.documents import select_documents
+from ..curation.documents.text import decode, split_lines
 from ..curation.source import PinnedTree
 
-__all__ = ["Located", "Texts", "locate"]
+__all__ = ["Located", "Texts", "lines_of", "locate", "text_at"]
 
 WORD = re.compile(r"[^\W_]+(?:[._/-][^\W_]+)*")
 SIZE = 3
@@ -70,6 +71,18 @@ class Texts:
                 counts[number] = counts.get(number, 0) + 1
         best = sorted(counts, key=lambda number: (-counts[number], number))
         return [self._texts[number] for number in best[:limit]]
+
+
+def text_at(tree: PinnedTree, path: str, start: int, end: int) -> str | None:
+    """Lines ``start`` to ``end`` (1-based, inclusive) of a document; None where it is not there, or no text."""
+    data = tree.read(path)
+    text = decode(data) if data is not None else None
+    return None if text is None else lines_of(text, start, end)
+
+
+def lines_of(text: str, start: int, end: int) -> str:
+    """The same of a text; only a line feed ends a line."""
+    return "".join(split_lines(text)[start - 1 : end])
 
 
 def locate(oracle: str, path: str, texts: Texts) -> Located | None:

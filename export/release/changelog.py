@@ -15,7 +15,7 @@ __all__ = ["changelog_text"]
 TITLE = "# Changelog\n\n"
 VERIFICATION = frozenset({"environment_digest", "verified_at", "evidence_digest", "oracle_sha256"})
 """Columns that change whenever outputs are run again; counted, not listed."""
-LONGEST = 120
+LONGEST = 300
 """Characters up to which a value is shown."""
 
 

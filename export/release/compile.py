@@ -11,8 +11,8 @@ from ...core.files import canonical_json
 from ...core.models import Evidence, Example, Repository
 from ...core.tasks import TaskFolder, load_tasks, read_evidence
 from ...core.workspace import Workspace
+from ..find_oracle import text_at
 from ..rows import Key, Row
-from .joining import text_at
 from .licenses import may_pass_on, require_decided
 from .splits import is_train, read_split, split_names
 from .trees import Trees

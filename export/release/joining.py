@@ -16,13 +16,14 @@ from typing import Any, Self
 from ...core.errors import BenchwrightError
 from ...core.models import Repository
 from ...core.workspace import cache_dir
-from ...curation.documents.text import decode, split_lines
+from ...curation.documents.text import decode
 from ...curation.retrieval import Index
 from ...curation.source import PinnedTree, open_tree
 from ..dataset import Dataset
+from ..find_oracle import lines_of
 from ..rows import Row
 
-__all__ = ["join", "text_at"]
+__all__ = ["join"]
 
 BATCH_ROWS = 256
 
@@ -61,19 +62,8 @@ def join(
                 segment = repositories.segment(row, found)
             oracle = row.oracle
             if fetch and not oracle and document is not None and row.start_line and row.end_line:
-                oracle = _compared(_lines(document, row.start_line, row.end_line), row.oracle_sha256, row)
+                oracle = _compared(lines_of(document, row.start_line, row.end_line), row.oracle_sha256, row)
             yield {**row.values(), "oracle": oracle, "document": document, "segment": segment}
-
-
-def text_at(tree: PinnedTree, path: str, start: int, end: int) -> str | None:
-    """Lines ``start`` to ``end`` (1-based, inclusive) of a document; None where it is not there, or no text."""
-    data = tree.read(path)
-    text = decode(data) if data is not None else None
-    return None if text is None else _lines(text, start, end)
-
-
-def _lines(text: str, start: int, end: int) -> str:
-    return "".join(split_lines(text)[start - 1 : end])
 
 
 def _compared(text: str, digest: str | None, row: Row) -> str:

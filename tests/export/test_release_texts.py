@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,6 +171,16 @@ def test_the_passage_is_the_one_that_predict_shows_a_model(bench, tmp_path):
     assert found["score"] > 0
 
 
+def test_a_model_is_shown_the_segment_that_the_release_leaves_out(bench, tmp_path):
+    from benchwright.export.evaluation.prompts import Prompts
+
+    workspace, mirrors = bench
+    dataset = open_dataset(str(build_release(workspace, tmp_path / "out", mirrors).folder))
+    rows = list(dataset.rows("full"))
+    texts = [Prompts(dataset, rows, "oracle", mirrors=mirrors).of(row).text for row in rows]
+    assert all("python light.py --minutes 5" in text for text in texts)
+
+
 def test_a_repository_that_is_not_at_hand_has_rows_without_a_passage(bench, tmp_path):
     workspace, _ = bench
     built = build_release(workspace, tmp_path / "out")
@@ -221,3 +234,38 @@ def test_the_presets_own_terms_keep_their_text_out(tmp_path):
     workspace = Workspace.create(tmp_path / "preset", preset_repositories("ml-bench"))
     closed = [item.name for item in workspace.repositories() if not may_pass_on(workspace, item)]
     assert closed == ["if", "vid2vid"]
+
+
+def test_two_checkouts_with_other_surroundings_build_equal_bytes(bench, tmp_path):
+    workspace, mirrors = bench
+    (workspace.splits_dir).mkdir(exist_ok=True)
+    (workspace.splits_dir / "quarter.txt").write_text("open/2\nclosed/1\n")
+    moved_git = tmp_path / "another place" / "mirrors"
+    shutil.copytree(tmp_path / "git", moved_git)
+    places = {
+        "one": (workspace.root, mirrors[0], {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"}),
+        "two": (
+            tmp_path / "other" / "lamps-checkout",
+            f"file://{moved_git}/{{owner}}+{{name}}",
+            {"PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "LANGUAGE": "tr", "COLUMNS": "40"},
+        ),
+    }
+    places["two"][0].parent.mkdir()
+    for path in sorted(workspace.root.rglob("*"), reverse=True):  # files come into being in another order
+        if path.is_file() and ".benchwright" not in path.parts:
+            copy = places["two"][0] / path.relative_to(workspace.root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    sums = {}
+    for name, (root, mirror, surroundings) in places.items():
+        command = ["--workspace", str(root), "--mirror", mirror, "release", "build", "--denormalized"]
+        subprocess.run(
+            [sys.executable, "-c", "from benchwright.core.cli import main; main()", *command],
+            check=True,
+            cwd=root,
+            env=os.environ | surroundings,
+            capture_output=True,
+        )
+        sums[name] = (root / "releases" / "0.1.0" / "SHA256SUMS").read_text()
+    assert sums["one"] == sums["two"]
+    assert len(sums["one"].splitlines()) > 15
