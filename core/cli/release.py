@@ -160,8 +160,11 @@ def check(
         workspace = session.workspace()
         folder = workspace.root / "releases" / workspace.config.version
     problems = check_release(folder)
+    if not problems:
+        session.reporter.result([], [f"{folder}: nothing is wrong"])
+        return
     session.reporter.table(
-        f"{folder}: {len(problems)} problems" if problems else f"{folder}: nothing is wrong",
+        f"{folder}: {len(problems)} problems",
         ("rule", "severity", "where", "message"),
         [(item.rule, item.severity, item.where, item.message) for item in problems],
         [item.as_json() for item in problems],
