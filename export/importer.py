@@ -42,6 +42,8 @@ class Imported:
     splits: tuple[str, ...]
     located: int
     """New tasks whose README segment was found in the repository at its pin."""
+    unplaced: dict[str, float | None]
+    """The other new tasks, each with how alike the best place is (0 to 1); None where the repository is not here."""
 
 
 def import_dataset(
@@ -71,11 +73,14 @@ def import_dataset(
         ]
         places = _Places(workspace, mirrors)
         added = located = 0
+        unplaced: dict[str, float | None] = {}
         for task, oracle, examples, new in changed:
             if new:
                 if task.id not in existing and task.source is None:
-                    task = task.model_copy(update={"source": places.find(task, oracle)})
+                    task, found = places.place(task, oracle)
                     located += task.source is not None
+                    if task.source is None:
+                        unplaced[task.id] = found
                 write_task(workspace, task, oracle, examples)
                 added += new
         fresh = [repository for repository, is_new in registry.values() if is_new]
@@ -84,7 +89,8 @@ def import_dataset(
         for name, members in rows_of.items():
             ids = [f"{registry[row.github_id][0].name}/{row.id}" for row in members]
             write_split(workspace, name, list(dict.fromkeys([*read_split(workspace, name), *ids])))
-    return Imported(len(rows), len(groups), added, tuple(item.name for item in fresh), tuple(chosen), located)
+    registered = tuple(item.name for item in fresh)
+    return Imported(len(rows), len(groups), added, registered, tuple(chosen), located, unplaced)
 
 
 class _Places:
@@ -95,11 +101,16 @@ class _Places:
         self._mirrors = mirrors
         self._texts: dict[tuple[str, str], Texts | None] = {}
 
-    def find(self, task: Task, oracle: str) -> Source | None:
-        """The place, if it is certain enough to be published as the text's source."""
+    def place(self, task: Task, oracle: str) -> tuple[Task, float | None]:
+        """The task, with its place if that is certain enough to be published, and how alike the best place is."""
         texts = self._texts_of(task.repository)
-        found = locate(oracle, task.path, texts) if texts is not None else None
-        return found.source if found is not None and found.similarity >= ALIKE else None
+        if texts is None:
+            return task, None
+        found = locate(oracle, task.path, texts)
+        if found is None or found.similarity < ALIKE:
+            return task, found.similarity if found else 0.0
+        similarity = round(found.similarity, 4)
+        return task.model_copy(update={"source": found.source, "source_similarity": similarity}), similarity
 
     def _texts_of(self, reference: RepositoryRef) -> Texts | None:
         key = (reference.url, reference.commit)

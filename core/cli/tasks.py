@@ -47,10 +47,16 @@ def import_(
             "repositories": list(done.repositories),
             "splits": list(done.splits),
             "located": done.located,
+            "unplaced": done.unplaced,
         },
         [
             f"{done.rows} rows of {done.tasks} tasks: {done.added} examples added, {done.rows - done.added} were there",
             *([f"found the README segment of {done.located} new tasks in its repository"] if done.added else []),
+            *(
+                f"  not found: {name} ("
+                + ("its repository is not here)" if near is None else f"best place {near:.0%} alike)")
+                for name, near in done.unplaced.items()
+            ),
             *(f"registered {name} from the preset" for name in done.repositories),
         ],
     )

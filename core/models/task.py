@@ -70,6 +70,8 @@ class Task(Record):
     """Folder the output runs in, as published."""
     entry_point: EntryPoint | None = None
     source: Source | None = None
+    source_similarity: float | None = None
+    """How alike an imported README segment and its place are, 0 to 1; None where it was taken from there."""
     oracle_scope: ScopeName | None = None
     environment: str | None = None
     """None: the repository's, else the workspace's default."""

@@ -88,7 +88,10 @@ def test_an_import_records_the_place_of_what_it_finds(
     ]
     done = import_dataset(workspace, open_dataset(str(write_rows(rows))), (), [repository.url])
     assert done.located == 1
-    sources = {item.oracle: item.task.source for item in load_tasks(workspace)}
+    tasks = {item.oracle: item.task for item in load_tasks(workspace)}
+    assert tasks[SECTION].source_similarity == 1.0
+    assert done.unplaced == {tasks[rows[1]["oracle"]].id: 0.0}
+    sources = {oracle: task.source for oracle, task in tasks.items()}
     source = sources[SECTION]
     assert source is not None
     assert (source.path, source.start_line, source.end_line) == ("README.md", 5, 10)
