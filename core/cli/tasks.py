@@ -53,9 +53,13 @@ def import_(
             f"{done.rows} rows of {done.tasks} tasks: {done.added} examples added, {done.rows - done.added} were there",
             *([f"found the README segment of {done.located} new tasks in its repository"] if done.added else []),
             *(
-                f"  not found: {name} ("
-                + ("its repository is not here)" if near is None else f"best place {near:.0%} alike)")
+                f"  not found: {name} (the best place is {near:.0%} alike)"
                 for name, near in done.unplaced.items()
+                if near is not None
+            ),
+            *(
+                f"  not looked for: {name} is not on this machine (benchwright curate fetches it, or name a --mirror)"
+                for name in sorted({task.split("/")[0] for task, near in done.unplaced.items() if near is None})
             ),
             *(f"registered {name} from the preset" for name in done.repositories),
         ],

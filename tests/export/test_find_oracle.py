@@ -73,6 +73,12 @@ def test_marks_and_line_ends_do_not_matter(texts: Texts) -> None:
     assert 0.6 < found.similarity < 1
 
 
+def test_line_ends_that_were_escaped_once_too_often_do_not_matter(texts: Texts) -> None:
+    found = locate(SECTION.replace("\n", "\\n"), "./", texts)
+    assert found is not None
+    assert (found.source.start_line, found.source.end_line, found.similarity) == (5, 10, 1.0)
+
+
 def test_text_of_elsewhere_is_not_found(texts: Texts) -> None:
     assert locate("Nothing like this was ever written anywhere near here.", "./", texts) is None
     assert locate("", "./", texts) is None
