@@ -12,12 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchwright.core.models import Repository
+from benchwright.core.models import Example, Repository, Source, Task
 from benchwright.core.progress import Reporter
+from benchwright.core.tasks import write_task
+from benchwright.core.workspace import Workspace
 from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.evaluation import Options, evaluate
 from benchwright.export.evaluation.score import examine
@@ -30,6 +32,7 @@ from benchwright.validators.execution import Job, Runner
 ROWS = 10_115
 DOCUMENTS = 18
 DOCUMENT_BYTES = 200_000
+PAIRINGS = 2
 EXAMPLES, SAMPLES, WORKERS = int(os.environ.get("BENCH_EXAMPLES", "260")), 5, 2
 
 
@@ -65,13 +68,13 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
             "github": f"https://example.org/a/repository{github_id}",
             "repo_id": number,
             "path": "./",
-            "arguments": json.dumps({"lr": str(number)}),
-            "instruction": f"Please train model {number} of repository {github_id} with care and patience.",
+            "arguments": json.dumps({"lr": str(number + 1)}),
+            "instruction": f"Please train the model of repository {github_id} with care at rate {number + 1}.",
             "oracle": "Run\n\npython train.py --lr 0.1\n",
             "type": "Bash Script",
             "id": number,
             "prefix_code": "",
-            "output": f"python train.py --lr {number}",
+            "output": f"python train.py --lr {number + 1}",
         }
 
 
@@ -82,54 +85,99 @@ def bench_build(folder: Path) -> None:
 
     datasets.disable_progress_bars()
     texts = documents()
-    started = time.monotonic()
-    write_parquet(folder / "ours" / "data.parquet", ROW_DTYPES, rows(ROWS))
+    plain = list(rows(ROWS))
     once = [{**dict.fromkeys(DOCUMENT_DTYPES), "github_id": i + 1, "text": text} for i, text in enumerate(texts)]
-    write_parquet(folder / "ours" / "repositories.parquet", DOCUMENT_DTYPES, once)
-    ours = time.monotonic() - started
-    size = sum(path.stat().st_size for path in (folder / "ours").iterdir())
+    full = [{**row, "readme_content": texts[row["github_id"] - 1]} for row in plain]
+    data, documents_file = folder / "ours" / "data.parquet", folder / "ours" / "repositories.parquet"
 
-    full = [{**row, "readme_content": texts[row["github_id"] - 1]} for row in rows(ROWS)]
-    started = time.monotonic()
-    datasets.Dataset.from_list(full).to_parquet(folder / "datasets.parquet")
-    say("build", ours, "datasets from_list().to_parquet()", time.monotonic() - started)
-    say("size", size / 1e6, "datasets", (folder / "datasets.parquet").stat().st_size / 1e6, "MB")
-    started = time.monotonic()
-    pandas.DataFrame(full).to_parquet(folder / "pandas.parquet")
-    say("build", ours, "pandas to_parquet()", time.monotonic() - started)
-    say("size", size / 1e6, "pandas", (folder / "pandas.parquet").stat().st_size / 1e6, "MB")
+    def ours() -> None:
+        write_parquet(data, ROW_DTYPES, plain)
+        write_parquet(documents_file, DOCUMENT_DTYPES, once)
 
-    started = time.monotonic()
-    for name in ("data", "repositories"):
-        datasets.load_dataset(
-            "parquet", data_files=str(folder / "ours" / f"{name}.parquet"), cache_dir=str(folder / "c1")
-        )
-    ours = time.monotonic() - started
-    started = time.monotonic()
-    datasets.load_dataset("parquet", data_files=str(folder / "datasets.parquet"), cache_dir=str(folder / "c2"))
-    say("load back", ours, "the document in every row", time.monotonic() - started)
+    def load(*paths: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=folder) as cache:
+            for path in paths:
+                datasets.load_dataset("parquet", data_files=str(path), cache_dir=cache)
+
+    def read(*paths: Path) -> None:
+        for path in paths:
+            pandas.read_parquet(path)
+
+    theirs: dict[str, tuple[Path, Callable[[], object], Callable[..., None]]] = {
+        "datasets from_list().to_parquet()": (
+            folder / "datasets.parquet",
+            lambda: datasets.Dataset.from_list(full).to_parquet(folder / "datasets.parquet"),
+            load,
+        ),
+        "pandas to_parquet()": (
+            folder / "pandas.parquet",
+            lambda: pandas.DataFrame(full).to_parquet(folder / "pandas.parquet"),
+            read,
+        ),
+    }
+    for once_before in (ours, lambda: load(data, documents_file), lambda: read(data)):
+        once_before()  # so that imports are paid for by nobody
+    for name, (path, write, back) in theirs.items():
+        for _ in range(PAIRINGS):
+            own, other = taken(ours), taken(write)
+            own_back, other_back = taken(lambda: back(data, documents_file)), taken(lambda: back(path))  # noqa: B023
+            say("build", own, name, other)
+            say("load back", own_back, f"the same reader, {path.name}", other_back)
+            say("build and load back", own + own_back, name, other + other_back)
+        size = sum(item.stat().st_size for item in (folder / "ours").iterdir())
+        say("size", size / 1e6, name, path.stat().st_size / 1e6, "MB")
     for count in (2_000, ROWS):
-        print(f"denormalised, {count} rows: peak memory {peak_of_denormalised(count)} MB", flush=True)
+        bench_release(folder / f"release-{count}", count, texts)
 
 
-def peak_of_denormalised(count: int) -> int:
-    """Peak resident memory of a process that writes ``count`` rows with their document, streamed."""
-    program = (
-        "import importlib.util, sys\n"
-        f"spec = importlib.util.spec_from_file_location('bench', {__file__!r})\n"
-        "bench = importlib.util.module_from_spec(spec); spec.loader.exec_module(bench)\n"
-        "import pathlib, tempfile\n"
-        "texts = bench.documents()\n"
-        "dtypes = {**bench.ROW_DTYPES, 'document': 'large_string'}\n"
-        "rows = bench.rows(int(sys.argv[1]))\n"
-        "stream = ({**row, 'document': texts[row['github_id'] - 1] + str(row['id'])} for row in rows)\n"
-        "with tempfile.TemporaryDirectory() as folder:\n"
-        "    bench.write_parquet(pathlib.Path(folder) / 'x.parquet', dtypes, stream)\n"
-        "status = open('/proc/self/status').read()\n"
-        "print(int(status.split('VmHWM:')[1].split()[0]) // 1024)\n"
+def taken(work: Callable[[], object]) -> float:
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+
+def bench_release(folder: Path, count: int, texts: list[str]) -> None:
+    """The whole command on a workspace with that many examples in ten tasks a repository; memory must stay flat."""
+    repositories = [make_repository(folder / "git" / f"a+repository{i}", i, text) for i, text in enumerate(texts, 1)]
+    workspace = Workspace.create(folder / "bench", repositories)
+    tasks: dict[tuple[int, int], list[Example]] = {}
+    for row in rows(count):
+        fields = {"id": row["id"], "instruction": row["instruction"], "output": row["output"], "type": row["type"]}
+        example = Example(**fields, arguments=json.loads(row["arguments"]))
+        tasks.setdefault((row["github_id"], row["id"] // DOCUMENTS % 10), []).append(example)
+    for (github_id, number), examples in tasks.items():
+        repository = repositories[github_id - 1]
+        source = Source(path="README.md", blob="0" * 40, start_line=1, end_line=1)
+        task = Task(name=f"t{number}", repository=repository.ref_of(), type="Bash Script", source=source)
+        write_task(workspace, task, f"Run task {number}.\n", examples)
+    for more in ([], ["--denormalized"]):
+        program = (
+            "import resource, sys, time\nfrom benchwright.core.cli import app\nstarted = time.monotonic()\n"
+            "app(sys.argv[1:], standalone_mode=False)\n"
+            "print(time.monotonic() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
+        )
+        mirror = f"file://{folder}/git/{{owner}}+{{name}}"
+        command = ["--quiet", "--workspace", str(workspace.root), "--mirror", mirror, "release", "build", *more]
+        done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
+        seconds, peak = done.stdout.splitlines()[-1].split()
+        print(
+            f"release build {' '.join(more)}, {count} examples: {float(seconds):.1f} s, peak memory {peak} MB",
+            flush=True,
+        )
+
+
+def make_repository(folder: Path, number: int, text: str) -> Repository:
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text(text)
+    (folder / "train.py").write_text(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')\nparser.parse_args()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(count)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
+    identity = ("-c", "user.name=A Bench", "-c", "user.email=bench@example.org")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All there is"]):
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    url = f"https://example.org/a/repository{number}"
+    return Repository(name=f"repository{number}", url=url, commit=commit.strip(), github_id=number, license="MIT")
 
 
 # judging text ----------------------------------------------------------------------------------------------
