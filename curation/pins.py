@@ -45,7 +45,13 @@ def resolve_pin(address: Address, pin: str, mirrors: Sequence[str] = ()) -> Pin:
             return found
     if address.scheme == "file":
         raise _no_such_pin(pin, address)
-    return _over_network(address, pin, mirrors)
+    try:
+        return _over_network(address, pin, mirrors)
+    except BenchwrightError as error:
+        if local:
+            places = ", ".join(map(str, local))
+            error.message = f"the mirror {places} has no commit, branch or tag {pin}; of the address: {error.message}"
+        raise
 
 
 def _no_such_pin(pin: str, address: Address) -> BenchwrightError:
@@ -69,6 +75,9 @@ def _commit_of(git_dir: Path, name: str) -> str | None:
 
 
 def _in_repository(git_dir: Path, pin: str) -> Pin | None:
+    if pin == "HEAD":
+        head = _commit_of(git_dir, pin)
+        return Pin(head, "branch") if head else None
     named = [
         (kind, commit)
         for kind, prefix in (("branch", "refs/heads/"), ("branch", "refs/remotes/origin/"), ("tag", "refs/tags/"))

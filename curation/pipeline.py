@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import multiprocessing
-import os
-import signal
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,6 +14,7 @@ from ..core.progress import Reporter
 from ..core.store import Store
 from ..core.workspace import Workspace
 from .memory import Memory, tool_digest
+from .workers import done_by_workers
 
 __all__ = ["Curated", "content_key", "curate"]
 
@@ -67,9 +61,11 @@ def curate(
             if r not in waiting
         }
     if waiting:
+        from . import candidates, source  # noqa: F401 - once, before the workers are made, and not in each of them
+
         # the workers start before the progress bar's thread and while no connection is open: both forbid forking
         with (
-            _outcomes(waiting, workspace, tuple(mirrors), jobs) as outcomes,
+            done_by_workers(curate_one, waiting, workspace, mirrors, jobs) as outcomes,
             reporter.track("curate", len(waiting)) as advance,
             workspace.open_store() as store,
         ):
@@ -110,46 +106,6 @@ def keep(store: Store, repository: Repository, found: Found) -> None:
 
 
 @contextmanager
-def _outcomes(
-    waiting: Sequence[Repository], workspace: Workspace, mirrors: tuple[str, ...], jobs: int | None
-) -> Iterator[Iterator[tuple[Repository, Outcome]]]:
-    """Gives the outcomes as they come, from as many processes as there are processors, or from this one."""
-    workers = min(jobs or len(os.sched_getaffinity(0)), len(waiting))
-    if workers <= 1:
-        yield ((repository, curate_one(repository, workspace, mirrors)) for repository in waiting)
-        return
-    from . import candidates, source  # noqa: F401 - once, before the workers are made, and not in each of them
-
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_as_worker, initargs=(os.getpid(),)) as pool:
-        futures = {pool.submit(curate_one, repository, workspace, mirrors): repository for repository in waiting}
-        try:
-            yield ((futures[future], _result(future)) for future in as_completed(futures))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _result(future: Future[Outcome]) -> Outcome:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        return InfrastructureError(
-            "a worker process was ended from outside, perhaps for want of memory", remedy="benchwright curate --jobs 1"
-        )
-
-
-def _as_worker(parent: int) -> None:
-    """A worker ends with its parent, even if that is killed, and without a word on ^C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if sys.platform == "linux":
-        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of prctl(2)
-        ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)
-    if os.getppid() != parent:  # it was killed before the line above
-        os._exit(1)
-
-
-@contextmanager
 def _without_collector() -> Iterator[None]:
     """Nothing here dies before a repository is done, so looking for it only costs: a sixth of the time."""
     was_enabled = gc.isenabled()
@@ -164,7 +120,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def curate_one(repository: Repository, workspace: Workspace, mirrors: tuple[str, ...]) -> Outcome:
+def curate_one(repository: Repository, workspace: Workspace, mirrors: Sequence[str]) -> Outcome:
     """The candidates of one repository, or why there are none."""
     from .candidates import candidates_of
     from .source import open_tree

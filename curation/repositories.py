@@ -16,6 +16,7 @@ from .licenses import UNKNOWN, License, find_license
 from .pins import resolve_pin
 from .pipeline import Found, content_key, curate_one, keep
 from .source import PinnedTree, open_tree
+from .workers import done_by_workers
 
 __all__ = ["Added", "Moved", "State", "add", "check", "next_github_id", "update"]
 
@@ -246,16 +247,23 @@ def check(
 ) -> list[State]:
     """The state of each repository named, or of all."""
     repositories = workspace.repositories(names)
-    states: list[State] = []
-    with (reporter or Reporter(quiet=True)).track("check", len(repositories)) as advance:
-        for repository in repositories:
-            state = _state(workspace, repository, mirrors)
-            states.append(state)
+    states: dict[str, State] = {}
+    with (
+        done_by_workers(_state, repositories, workspace, mirrors) as outcomes,
+        (reporter or Reporter(quiet=True)).track("check", len(repositories)) as advance,
+    ):
+        for repository, outcome in outcomes:
+            state = _unreachable(repository, outcome) if isinstance(outcome, BenchwrightError) else outcome
+            states[repository.name] = state
             advance(f"{repository.name}: {'; '.join(state.problems) or 'ok'}")
-    return states
+    return [states[repository.name] for repository in repositories]
 
 
-def _state(workspace: Workspace, repository: Repository, mirrors: Sequence[str]) -> State:
+def _unreachable(repository: Repository, error: BenchwrightError) -> State:
+    return State(repository.name, False, (error.message,), repository.license)
+
+
+def _state(repository: Repository, workspace: Workspace, mirrors: Sequence[str]) -> State:
     try:
         with open_tree(repository, workspace.clones_dir, mirrors) as tree:
             found = find_license(tree)
@@ -273,7 +281,7 @@ def _state(workspace: Workspace, repository: Repository, mirrors: Sequence[str])
                 missing=tuple(tree.missing()),
             )
     except BenchwrightError as error:
-        return State(repository.name, False, (error.message,), repository.license)
+        return _unreachable(repository, error)
 
 
 def _license_problems(repository: Repository, found: License | None) -> list[str]:
