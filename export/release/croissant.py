@@ -53,6 +53,7 @@ CONTEXT: dict[str, Any] = {
     "parentField": "cr:parentField",
     "path": "cr:path",
     "personalSensitiveInformation": "cr:personalSensitiveInformation",
+    "prov": "http://www.w3.org/ns/prov#",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "recordSet": "cr:recordSet",
     "references": "cr:references",
@@ -101,6 +102,7 @@ def croissant_text(
         "citeAs": f"{config.name}, version {config.version} (see CITATION.cff)",
         "keywords": ["benchmark", "code"],
         "inLanguage": ["en"],
+        "prov:wasDerivedFrom": [f"{item.url} at {item.commit}" for item in compiled.repositories],
         **_responsible(compiled, agreement),
         "distribution": [_file(stage, part) for part in parts],
         "recordSet": [_records(part, dtypes[part.config]) for part in parts],
@@ -183,6 +185,8 @@ def _responsible(compiled: Compiled, agreement: AgreementReport | None) -> dict[
         "rai:personalSensitiveInformation": [
             "None is collected. Documents of repositories may name their authors; annotators have pseudonyms."
         ],
+        "rai:dataSocialImpact": "Scores on it may decide which model is trusted with commands; they speak of these "
+        "repositories at these commits only. Executing answers of models needs a sandbox.",
         "rai:dataReleaseMaintenancePlan": "Versions are numbered and tagged, CHANGELOG.md lists every changed "
         "example; faulty examples are withdrawn with a reason, and their numbers are never used again.",
     }

@@ -110,6 +110,7 @@ def test_the_responsible_ai_fields_are_counted(filled):
     assert "5 tasks" in fields["rai:dataCollection"]
     assert fields["rai:dataBiases"][0].startswith("4 of 5 examples")
     assert fields["rai:dataLimitations"][0].startswith("The outputs of 0 of 5")
+    assert fields["prov:wasDerivedFrom"][0] == f"https://example.org/kettles/kettle at {'a' * 40}"
     assert "rai:dataAnnotationPlatform" not in fields  # nobody annotated: nothing is claimed
 
 
