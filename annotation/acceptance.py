@@ -7,7 +7,6 @@ keeps its id. Nothing is removed: a task whose annotators changed their minds is
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -115,21 +114,25 @@ def _note(result: Acceptance, candidate_id: str, decision: Decision) -> None:
 def judgements(workspace: Workspace) -> dict[str, list[Annotation]]:
     """Candidate id -> the newest annotation of each annotator, in the order of pseudonyms; none skipped or sent back.
 
+    A candidate whose only annotations were sent back is there with none.
     An adjudication counts as that of one more annotator; it is recognised by its project's name. Judgements of gold
     measure the annotator and are left out.
     """
     gold = gold_pairs(all_assignments(workspace))
     newest: dict[tuple[str, str, bool], Annotation] = {}
+    found: dict[str, list[Annotation]] = {}
     for project in archive.projects(workspace):
         for annotation in archive.latest(archive.read(workspace, project)).values():
-            if annotation.skipped or annotation.returned or (annotation.candidate_id, annotation.annotator) in gold:
+            if annotation.skipped or (annotation.candidate_id, annotation.annotator) in gold:
+                continue
+            if annotation.returned:
+                found.setdefault(annotation.candidate_id, [])
                 continue
             key = (annotation.candidate_id, annotation.annotator, project.endswith(ADJUDICATION))
             if key not in newest or newest[key].updated_at <= annotation.updated_at:
                 newest[key] = annotation
-    found: dict[str, list[Annotation]] = defaultdict(list)
     for key in sorted(newest):
-        found[key[0]].append(newest[key])
+        found.setdefault(key[0], []).append(newest[key])
     return found
 
 

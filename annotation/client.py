@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -218,6 +219,9 @@ class Client:
 
 
 def _refused(url: str, what: str, status: int | None, body: Any) -> BenchwrightError:
+    if isinstance(body, str):
+        with suppress(ValueError):
+            body = json.loads(body)
     words = [body.get("detail", body), body.get("validation_errors", "")] if isinstance(body, dict) else [body]
     said = " ".join(" ".join(str(word) for word in words).split())[:300]
     if status in (401, 403):

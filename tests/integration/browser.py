@@ -54,7 +54,6 @@ class Person:
         self.page.goto(f"{self._url}/projects/{project}/data")
         self.page.get_by_text("Label All Tasks").click()
         self.page.get_by_text("Labeling Instructions").wait_for()
-        self.picture("instructions")
         self.page.keyboard.press("Escape")
         self.page.get_by_text("Labeling Instructions").wait_for(state="hidden")
         self.page.get_by_text("8. Verdict").wait_for()
@@ -110,7 +109,11 @@ class Person:
         self.page.wait_for_timeout(500)
         return bool(self.page.locator(".bw-source").count() == 0)
 
-    def picture(self, name: str) -> None:
-        """What is in sight, as ``NAME.png``."""
+    def picture(self, name: str, height: int = VIEW["height"]) -> None:
+        """What is in sight in a window of this height, as ``NAME.png``."""
         self._pictures.mkdir(parents=True, exist_ok=True)
+        self.page.set_viewport_size({**VIEW, "height": height})
+        self.page.get_by_text("Annotation saved successfully").wait_for(state="hidden")
+        self.page.wait_for_timeout(300)
         self.page.screenshot(path=self._pictures / f"{name}.png")
+        self.page.set_viewport_size(VIEW)

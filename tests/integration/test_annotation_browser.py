@@ -129,6 +129,11 @@ def test_two_annotators_and_an_adjudicator_in_a_real_browser(
         ben = Person(chromium, label_studio.url, "ben@example.org", pushed["logins"]["ben@example.org"], pictures)
         _annotate_as_ben(ben, projects[1])
 
+    client = label_studio.client()
+    for project in projects:  # nothing of it is left, and what is filled in is still the candidate's
+        assert client.request("listing backends", "GET", "api/ml", params={"project": project}) == []
+        assert client.project(project)["model_version"].startswith("benchwright 0")
+
     first = benchwright("annotate", "pull")
     assert first["acceptance"]["written"] == [_task(candidates["grind.py"].id, "grind")]
     assert first["acceptance"]["disagreements"] == {candidates["hangman.py"].id: ["script"]}
@@ -139,7 +144,7 @@ def test_two_annotators_and_an_adjudicator_in_a_real_browser(
     judge = Person(chromium, label_studio.url, chief.email, chief.password, pictures)
     judge.start(settled["project"])
     assert "differs" in judge.page.locator(".bw-source").inner_text()
-    judge.picture("adjudication")
+    judge.picture("adjudicator", height=1000)
     judge.write("script", candidates["hangman.py"].output)
     judge.choose("accept")
     judge.submit()
@@ -188,8 +193,7 @@ def _try_scripts(ada: Person) -> None:
     ada.wait_for_live("FAILED", within_s=10)  # the first run also starts what later ones find ready
     assert "The script does not set: keep: wanted '5', found 50 in --keep" in ada.live
     assert "invalid choice: 'rhyme'" in ada.live
-    ada.page.locator(".bw-live").scroll_into_view_if_needed()
-    ada.picture("live-failed")
+    ada.picture("annotator", height=1200)
     ada.write("script", TRICKY)
     ada.wait_for_live("PASSED", within_s=3)
     assert "The script sets every argument." in ada.live

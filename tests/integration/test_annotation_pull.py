@@ -1,6 +1,7 @@
 """Pull against the real server: everything ever said is archived, and what is accepted becomes a task."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchwright.annotation import Account, Server, accounts, archive, pull, push
-from benchwright.annotation.interface import prefill, result_for
+from benchwright.annotation.interface import configuration, prefill, result_for
 from benchwright.core.models import Candidate
 from benchwright.core.tasks import load_tasks
 from benchwright.core.workspace import Workspace
@@ -175,7 +176,7 @@ def test_tasks_that_others_made_are_left_alone(bench: Bench, ann: Account) -> No
     assert push(bench.workspace, bench.candidates, server=bench.server).unchanged == 4
 
 
-SHOWN = ("title", "readme_html", "arguments_html", "suggestion_html", "code")
+SHOWN = re.findall(r'"\$(\w+)"', configuration())
 
 
 def test_the_archive_is_plain_json_lines(bench: Bench, ann: Account) -> None:
