@@ -85,7 +85,8 @@ def _compare(one: _Example, other: _Example) -> Alike | None:
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one or other else 1.0
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if one or other else 1.0
 
 
 def _candidates(
@@ -99,9 +100,12 @@ def _candidates(
     keys = list(groups)
     for number, pieces in enumerate(keys):
         index.insert(number, _signature(pieces))
+    tasks = [{item.row.task for item in groups[pieces]} for pieces in keys]
     for pieces, members in _groups(left, side).items():
+        own = {item.row.task for item in members}
         for number in sorted(index.query(_signature(pieces))):
-            if _jaccard(pieces, keys[number]) >= least:
+            one_task = len(own) == 1 and own == tasks[number]  # by far the most pairs: told apart at once
+            if not one_task and _jaccard(pieces, keys[number]) >= least:
                 others = groups[keys[number]]
                 yield from ((a, b) for a in members for b in others if a.row.task != b.row.task)
 
