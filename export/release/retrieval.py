@@ -43,7 +43,8 @@ class Passages:
         self._repositories = {item.github_id: item for item in repositories}
         self._trees = trees
         self._indexes: dict[int, Index | None] = {}
-        self._known: dict[Key, dict[str, Any]] = {}
+        self._known: dict[Key, tuple[int, int, float] | None] = {}
+        self._passages: dict[tuple[int, int, int], dict[str, Any]] = {}
 
     def rows(self, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
         """One row of the configuration for each of ``rows``.
@@ -53,27 +54,34 @@ class Passages:
         """
         for row in rows:
             if row.key not in self._known:
-                self._known[row.key] = self._row(row)
-            yield self._known[row.key]
+                self._known[row.key] = self._find(row)
+            values: dict[str, Any] = dict.fromkeys(RETRIEVAL_DTYPES)
+            values.update(github_id=row.github_id, id=row.id)
+            if (found := self._known[row.key]) is not None:
+                first, last, score = found
+                values.update(self._passages[row.github_id, first, last], score=score)
+            yield values
 
-    def _row(self, row: Row) -> dict[str, Any]:
+    def _find(self, row: Row) -> tuple[int, int, float] | None:
+        """First and last sentence of the row's passage, and its score; the passage itself is kept once."""
         if row.github_id not in self._indexes:
             tree = self._trees.of(self._repositories[row.github_id])
             self._indexes[row.github_id] = Index.build(tree) if tree is not None else None
         index = self._indexes[row.github_id]
         best = index.top(row.instruction) if index is not None else []
-        values: dict[str, Any] = dict.fromkeys(RETRIEVAL_DTYPES)
-        values.update(github_id=row.github_id, id=row.id)
-        if best:
-            values.update(self._passage(best[0], self._repositories[row.github_id]))
-        return values
+        if not best:
+            return None
+        place = (row.github_id, best[0].first, best[0].last)
+        if place not in self._passages:
+            self._passages[place] = self._passage(best[0], self._repositories[row.github_id])
+        return best[0].first, best[0].last, round(best[0].score, 6)
 
     def _passage(self, found: Segment, repository: Repository) -> dict[str, Any]:
+        text = found.text
         paths = [path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for path in found.paths]
         return {
-            "segment": found.text if may_pass_on(self._workspace, repository) else None,
-            "sha256": hashlib.sha256(found.text.encode()).hexdigest(),
-            "score": round(found.score, 6),
+            "segment": text if may_pass_on(self._workspace, repository) else None,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
             "paths": canonical_json(paths),
             "first_sentence": found.first,
             "last_sentence": found.last,
