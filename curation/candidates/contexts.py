@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...core.files import digest_of
 from ...core.models import Argument, ContextPiece
-from ..context import Index, context_for, named_file
+from ..context import CONFIGURATIONS, Index, context_for, named_file
 from ..memory import CONTEXTS, DEFINITIONS, Blobs, Memory
 from ..source import PinnedTree
 from .arguments import FlagReader
@@ -34,8 +34,8 @@ class ContextReader:
         )
         self._index = Index(files, blob_of=tree.blob_of, cache=Blobs(memory, DEFINITIONS))
         self._memory = memory
-        self._blob_of = tree.blob_of
-        self._code = digest_of([[path, tree.blob_of(path)] for path in tree.paths() if path.endswith((".py", ".sh"))])
+        shown = (".py", ".sh", *CONFIGURATIONS)
+        self._code = digest_of([[path, tree.blob_of(path)] for path in tree.paths() if path.endswith(shown)])
         self._made: dict[str, tuple[ContextPiece, ...]] = {}
 
     def of(self, draft: Draft, arguments: Sequence[Argument]) -> tuple[ContextPiece, ...]:
@@ -44,11 +44,9 @@ class ContextReader:
         if snippet is None and draft.target is None:
             return ()
         home = posixpath.dirname(draft.target or "")
-        files = {a.name: found for a in arguments if (found := named_file(self._index, home, a.value)) is not None}
-        told = [argument if argument.name in files else self._told_apart(argument) for argument in arguments]
+        told = [self._told_apart(argument, home) for argument in arguments]
         given = [[argument.name, argument.value] for argument in told if argument.value is not None]
-        named = [[path, self._blob_of(path)] for path in files.values()]
-        key = digest_of([self._code, draft.target, snippet, draft.folder, given, named])
+        key = digest_of([self._code, draft.target, snippet, draft.folder, given])
         if key not in self._made:
             self._made[key] = self._recalled(key) or self._keep(
                 key, context_for(self._index, script=draft.target, snippet=snippet, folder=draft.folder, arguments=told)
@@ -66,16 +64,23 @@ class ContextReader:
         self._memory.put(CONTEXTS, key, _adapter().dump_json(found))
         return found
 
-    def _told_apart(self, argument: Argument) -> Argument:
+    def _told_apart(self, argument: Argument, folder: str) -> Argument:
         """The argument with a value that the code could tell from others, or one that stands for all it does not know.
 
         Commands that differ only in such values (paths, names of runs) have the same context; there can be hundreds.
         """
         value = argument.value
-        if value is None or (isinstance(value, str) and value.encode("utf-8", "replace") in self._literals):
+        if value is None or (isinstance(value, str) and self._means_something(value, folder)):
             return argument
         unknown = "\0" if isinstance(value, str) and value else 0
         return argument.model_copy(update={"value": unknown})
+
+    def _means_something(self, value: str, folder: str) -> bool:
+        return (
+            value.encode("utf-8", "replace") in self._literals
+            or any(map(self._index.defines, value.split(",")))
+            or named_file(self._index, folder, value) is not None
+        )
 
     @cached_property
     def _literals(self) -> frozenset[bytes]:

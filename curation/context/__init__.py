@@ -1,7 +1,8 @@
 """The code that helps to write a command or snippet, cut to a budget.
 
 Comes in: the files of a repository, and an entry point or a snippet. Goes out: pieces of source text, most useful
-first, that together never exceed the budget by the count named in ``tokens.py``. Open ``wanted.py`` first.
+first, that together never exceed the budget by the count named in ``tokens.py``. Open ``wanted_by_script.py``
+first.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from collections.abc import Sequence
 from ...core.models import Argument, ContextPiece
 from ..flags import SourceFiles
 from .cutting import cut, tokens_of
-from .index import Definition, FileIndex, Index, index_source
+from .index import CONFIGURATIONS, Definition, FileIndex, Index, index_source
 from .tokens import TOKENIZER, count_tokens
-from .wanted import named_file, wanted_by_script, wanted_by_snippet
+from .wanted_by_script import named_file, wanted_by_script
+from .wanted_by_snippet import wanted_by_snippet
 
 __all__ = [
     "BUDGET_TOKENS",
+    "CONFIGURATIONS",
     "TOKENIZER",
     "Definition",
     "FileIndex",

@@ -29,7 +29,7 @@ def cut(index: Index, stretches: Sequence[Wanted], budget_tokens: int) -> tuple[
         if left <= OVERHEAD:
             break
         here = covered.setdefault(stretch.path, set())
-        for part in uncovered(stretch, here, len(lines_of[stretch.path])):
+        for part in uncovered(stretch, here, lines_of[stretch.path]):
             # A whole body must not eat what others need, unless it defines the arguments or what the snippet uses.
             share = left if part.worth >= 100 else left // 3
             fits = fitting(index, part, share)
@@ -74,16 +74,17 @@ def joined(taken: list[tuple[Wanted, int]], lines_of: dict[str, list[str]]) -> l
     return groups if len(groups) == len(taken) else joined(groups, lines_of)
 
 
-def uncovered(stretch: Wanted, covered: set[int], length: int) -> list[Wanted]:
-    """The parts of a stretch that no piece holds yet, without blank and one-line remainders."""
+def uncovered(stretch: Wanted, covered: set[int], source: Sequence[str]) -> list[Wanted]:
+    """The parts of a stretch that no piece holds yet, without remainders of one line or without code."""
     parts: list[Wanted] = []
-    start, last = stretch.start_line, min(stretch.end_line, length)
+    start, last = stretch.start_line, min(stretch.end_line, len(source))
     if start <= last and covered.isdisjoint(range(start, last + 1)):
         return [replace(stretch, header_line=max(start, min(stretch.header_line, last)), end_line=last)]
     for line in range(start, last + 2):
         if line not in covered and line <= last:
             continue
-        if line - start >= 2 or (start == stretch.start_line and line > start):
+        long_enough = line - start >= 2 or (start == stretch.start_line and line > start)
+        if long_enough and any(text.strip() and text.lstrip()[0] != "#" for text in source[start - 1 : line - 1]):
             header = max(start, min(stretch.header_line, line - 1))
             parts.append(replace(stretch, start_line=start, header_line=header, end_line=line - 1))
         start = line + 1

@@ -21,7 +21,7 @@ from ..flags.syntax import parse_python
 from ..flags.values import Class, Function
 from .tokens import count_tokens
 
-__all__ = ["Cache", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
+__all__ = ["CONFIGURATIONS", "Cache", "Definition", "FileIndex", "Index", "Wanted", "index_source"]
 
 _PYTHON = Language(tree_sitter_python.language())
 QUERY = """
@@ -29,6 +29,8 @@ QUERY = """
 (class_definition name: (identifier) @name) @class
 """
 
+
+CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin")
 
 _DEFINED = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _REGISTERED = re.compile(rb"\n[ \t]*@[\w.]+\([^)\n'\"]*['\"]([^'\"\n]{3,100})['\"]")
@@ -171,9 +173,9 @@ class Index:
         self.files = files
         self.paths = [path for path in files.paths() if path.endswith(".py")]
         self.programs: dict[str, list[Wanted]] = {}
-        """What each program needs whatever its command's values are: ``wanted.py`` keeps it here."""
+        """What each program needs whatever its command's values are: ``wanted_by_script.py`` keeps it here."""
         self.ends: dict[tuple[str, tuple[int, ...]], dict[int, int]] = {}
-        """Where the statements of a file end that begin at some lines: ``wanted.py`` keeps it here, too."""
+        """Where the statements of a file end that begin at some lines: ``wanted_by_script.py`` keeps it here, too."""
         self.hits: dict[tuple[str, str, str], tuple[int, ...]] = {}
         """Lines of a file that tell a name's value apart: likewise."""
         self.referenced: dict[tuple[str, Scope, int], list[Function | Class]] = {}
@@ -239,6 +241,10 @@ class Index:
         """Where methods of these names are defined."""
         return self._named(names, self._spelled[1], lambda definition: bool(definition.parent))
 
+    def defines(self, name: str) -> bool:
+        """Whether a function, class or registered thing of this name is known."""
+        return name in self._spelled[0] or name in self._spelled[2]
+
     def registered(self, names: Iterable[str]) -> dict[str, list[tuple[str, Definition]]]:
         """What a decorator registers under these names: ``@registry.register_model("name")``."""
         found: dict[str, list[tuple[str, Definition]]] = {}
@@ -247,6 +253,20 @@ class Index:
                 definition = self.around(path, line)
                 if definition is not None:
                     found.setdefault(name, []).append((path, definition))
+        return found
+
+    @cached_property
+    def known_paths(self) -> frozenset[str]:
+        return frozenset(self.paths)
+
+    @cached_property
+    def configurations(self) -> dict[str, list[str]]:
+        """Configuration files by their name without its ending."""
+        found: dict[str, list[str]] = {}
+        for path in self.files.paths():
+            name, dot, ending = path.rpartition("/")[2].rpartition(".")
+            if f"{dot}{ending}" in CONFIGURATIONS:
+                found.setdefault(name, []).append(path)
         return found
 
     def _named(

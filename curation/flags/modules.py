@@ -14,7 +14,8 @@ class Layout:
 
     A name is looked for where Python would find it: beside the script that was started (for files below its folder),
     beside the importing file, then at the roots that projects put on the path (the repository's root, ``src``,
-    ``python``, ``lib``), then in any folder that holds a package or module of that name, the nearest first.
+    ``python``, ``lib``), then in any folder that holds a package or module of that name, the nearest first. As with
+    Python, a mere folder of that name gives way to a module or package further on.
     """
 
     _COMMON_ROOTS = ("", "src", "python", "lib")
@@ -40,11 +41,9 @@ class Layout:
         beside = dict.fromkeys([*near, posixpath.dirname(importer), *self._COMMON_ROOTS])
         homes = self._homes.get(first, set())
         others = sorted(homes - set(beside), key=lambda folder: (-_shared(folder, importer), folder.count("/"), folder))
-        for root in [*(root for root in beside if root in homes), *others]:
-            found = self.inside(root, dotted)
-            if found is not None:
-                return found
-        return None
+        roots = [*(root for root in beside if root in homes), *others]
+        found = [path for root in roots if (path := self.inside(root, dotted)) is not None]
+        return next((path for path in found if not path.endswith("/")), found[0] if found else None)
 
     def relative(self, importer: str, level: int, dotted: str) -> str | None:
         """The file that ``from ..dotted import`` (``level`` dots) means in ``importer``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
@@ -19,6 +20,8 @@ __all__ = ["read_argv", "read_getopt", "read_shell"]
 _BASH = Language(tree_sitter_bash.language())
 _DEFAULTED = re.compile(r"^\$\{(\d+):?[-=](.*)\}$", re.DOTALL)
 _POSITION = re.compile(r"^\$\{?#?(\d+)")
+_OPTION = re.compile(r"--?[A-Za-z]")
+_OPTION_WORD = re.compile(r"[\"']?\$(?:1|\{1[^}]*\}|[A-Za-z_]\w*|\{[A-Za-z_]\w*\})[\"']?")
 
 
 def read_getopt(reading: Interpreter, path: str, root: Node) -> FlagReport:
@@ -101,7 +104,7 @@ def target_of(node: Node) -> tuple[str | None, str, Node | None, bool]:
     """The variable a word ends up in, its type by the conversion around it, its default, and whether it may lack."""
     kind, default, conditional = "str", None, False
     current: Node | None = node.parent
-    inner = node
+    inner = word = node
     while current is not None and current.type in (
         "call",
         "argument_list",
@@ -112,15 +115,35 @@ def target_of(node: Node) -> tuple[str | None, str, Node | None, bool]:
         if current.type == "call":
             callee = text_of(current.child_by_field_name("function") or current)
             kind = callee if callee in ("int", "float", "bool") else kind
+            parameter = parameter_of(current, callee, word)
+            if parameter is not None:
+                return parameter, kind, default, conditional
         elif current.type == "conditional_expression":
             parts = children(current)
             default, conditional = (parts[2] if parts[0] == inner else parts[0]), True
         elif current.type == "keyword_argument":
             return text_of(current.child_by_field_name("name") or current), kind, default, conditional
+        word = inner if current.type == "argument_list" else word
         inner, current = current, current.parent
     left = current.child_by_field_name("left") if current is not None and current.type == "assignment" else None
-    name = text_of(left).rsplit(".", 1)[-1] if left is not None and left.type in ("identifier", "attribute") else None
+    alone = left is not None and current is not None and len(re.findall(r"\bargv\[\d", text_of(current))) == 1
+    name = text_of(left).rsplit(".", 1)[-1] if alone and left and left.type in ("identifier", "attribute") else None
     return name, kind, default, conditional
+
+
+def parameter_of(call: Node, callee: str, word: Node) -> str | None:
+    """What a function of the same file calls the word that it is given here by its place."""
+    root = call
+    while root.parent is not None:
+        root = root.parent
+    for part in root.named_children:
+        node = part.child_by_field_name("definition") or part
+        name, parameters = node.child_by_field_name("name"), node.child_by_field_name("parameters")
+        if node.type == "function_definition" and parameters and name and text_of(name) == callee:
+            place = children(word.parent).index(word) if word.parent is not None else 0
+            names = [text_of(part.child_by_field_name("name") or part) for part in children(parameters)]
+            return names[place] if place < len(names) and names[place].isidentifier() else None
+    return None
 
 
 def within_if(node: Node) -> bool:
@@ -156,6 +179,10 @@ def read_shell(source: bytes, path: str) -> FlagReport:
         node = pending.pop(0)
         if node.type == "function_definition":
             continue
+        options = list(case_options(node, path)) if node.type == "while_statement" else []
+        if options:
+            flags.extend(options)  # what such a loop calls $1 and $2 is the option and its value
+            continue
         pending.extend(node.children)
         where = f"{path}:{node.start_point.row + 1}"
         text = text_of(node)
@@ -178,6 +205,38 @@ def read_shell(source: bytes, path: str) -> FlagReport:
     if passes_on is not None:
         flags.append(Flag(Argument(name="arguments", type="str", defined_at=passes_on), nargs="..."))
     return FlagReport("shell", tuple(flags), allow_abbrev=False)
+
+
+def case_options(loop: Node, path: str) -> Iterator[Flag]:
+    """The options of ``while ...; do case $1 in -n|--name) name=$2; shift 2 ;; esac; done``."""
+    if not re.search(r"\bshift\b", text_of(loop)):
+        return
+    for case in walk(loop):
+        value = case.child_by_field_name("value") if case.type == "case_statement" else None
+        if value is None or not _OPTION_WORD.fullmatch(text_of(value)):
+            continue
+        for item in (part for part in case.named_children if part.type == "case_item"):
+            body = text_of(item)
+            patterns, _, body = body.partition(")")
+            options = [word.strip().strip("'\"") for word in patterns.lstrip("( ").split("|")]
+            names = tuple(
+                dict.fromkeys(word.removesuffix("=*").removesuffix("*") for word in options if _OPTION.match(word))
+            )
+            if not names or names == ("--",):
+                continue
+            takes = (
+                any(word.endswith("=*") for word in options) or re.search(r"\$\{?2\b|\bshift\s+2\b", body) is not None
+            )
+            assigned = re.search(r"^\s*(?:export\s+|local\s+)?([A-Za-z_]\w*)=", body, re.MULTILINE)
+            long = max(names, key=len)
+            argument = Argument(
+                name=assigned.group(1) if assigned else long.lstrip("-").replace("-", "_"),
+                flag=long,
+                type="str" if takes else "bool",
+                default=None if takes else False,
+                defined_at=f"{path}:{item.start_point.row + 1}",
+            )
+            yield Flag(argument, names, action="store" if takes else "store_true")
 
 
 def shell_argument(node: Node, place: int, where: str) -> Argument:

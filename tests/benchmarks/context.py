@@ -90,10 +90,10 @@ def main() -> int:
                 ours = sum(pool.map(indexed, [0, 1], chunksize=1))
                 walls = between - start, time.perf_counter() - between
                 ratios.append(ours / floor)
+                print(f"bare parse and query {walls[0]:.2f} s, CPU {floor:.2f} s")
                 print(
-                    f"bare parse and query {walls[0]:.2f} s, CPU {floor:.2f} s; index {walls[1]:.2f} s, CPU {ours:.2f} s"
+                    f"index {walls[1]:.2f} s, CPU {ours:.2f} s: {walls[1] / walls[0]:.2f} times, CPU {ratios[-1]:.2f}"
                 )
-                print(f"{walls[1] / walls[0]:.2f} times, of CPU {ratios[-1]:.2f} times")
         with Workspace.create(Path(folder) / "bench").open_store() as store:
             first = remembered(store, trees)
             start = time.perf_counter()

@@ -167,3 +167,54 @@ def test_the_configuration_that_a_value_names_is_shown() -> None:
     given = Argument(name="data", flag="--data", value="conf/small.yaml", type="str")
     pieces = context_for(Files(sources), script="run/train.py", arguments=[given])
     assert ("run/conf/small.yaml", "model: small\nlr: 0.1\n") in [(piece.path, piece.text) for piece in pieces]
+
+
+def test_a_program_without_a_main_block_is_shown_with_its_constants_and_statements() -> None:
+    source = "import lib\n\nCHECKPOINT = 'small.pt'\n\n\ndef helper(x):\n    return x\n\n\nprint(helper(CHECKPOINT))\n"
+    text = "".join(piece.text for piece in context_for(Files({"demo.py": source}), script="demo.py"))
+    assert "CHECKPOINT = 'small.pt'" in text
+    assert "print(helper(CHECKPOINT))" in text
+
+
+def test_a_shell_script_is_shown_with_the_flags_of_the_program_that_it_starts() -> None:
+    sources = REPOSITORY | {"scripts/run.sh": "cd ..\npython train.py --model large\n"}
+    pieces = context_for(Files(sources), script="scripts/run.sh")
+    assert pieces[0].path == "scripts/run.sh"
+    assert any('"--model"' in piece.text for piece in pieces)
+
+
+def test_a_value_that_names_a_definition_or_a_configuration_brings_it() -> None:
+    sources = REPOSITORY | {
+        "lib/settings.py": "@register\ndef huge_settings():\n    return {'layers': 48}\n",
+        "lib/configs/wide.json": '{\n  "width": 9\n}\n',
+    }
+    given = [Argument(name="model", flag="--model", value=value, type="str") for value in ("huge_settings", "wide")]
+    text = "".join(piece.text for piece in context_for(Files(sources), script="train.py", arguments=given))
+    assert "'layers': 48" in text
+    assert '"width": 9' in text
+
+
+def test_strings_of_a_snippet_are_found_beside_the_others_of_their_kind() -> None:
+    sources = {
+        "net/__init__.py": "from .factory import create\n",
+        "net/factory.py": "from .known import WEIGHTS\n\n\ndef create(name, weights=None):\n    return WEIGHTS[name]\n",
+        "net/known.py": "WEIGHTS = {\n    'tiny': dict(first_run=1),\n    'giant': dict(second_run=2),\n}\n",
+    }
+    pieces = context_for(Files(sources), snippet="import net\nm = net.create('tiny', weights='first_run')\n")
+    text = "".join(piece.text for piece in pieces)
+    assert "def create" in text
+    assert "second_run" in text
+
+
+def test_words_that_mean_other_packages_bring_nothing() -> None:
+    sources = {"lib/random_streams.py": "def permutation(n):\n    return n\n\n\ndef train():\n    pass\n"}
+    snippet = "split = {}\nsplit['train'] = np.random.permutation(9)\n"
+    assert context_for(Files(sources), snippet=snippet) == ()
+
+
+def test_a_configuration_with_flags_is_shown_with_what_its_lines_are_nested_in() -> None:
+    sources = {
+        "app.py": "import hydra\n\n\n@hydra.main(config_path='conf', config_name='config')\ndef main(cfg):\n    pass\n",
+        "conf/config.yaml": "tasks:\n  first:\n    steps: 3\n  second:\n    steps: 4\n",
+    }
+    assert any(piece.text == sources["conf/config.yaml"] for piece in context_for(Files(sources), script="app.py"))

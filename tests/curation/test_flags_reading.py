@@ -263,3 +263,39 @@ def test_the_case_of_the_parser_that_must_not_run() -> None:
     assert report.allow_abbrev == expected["allow_abbrev"]
     assert "--format" in report.subcommands["export"].options
     assert not set(expected["must_not_have"]) & set(report.options)
+
+
+def test_the_options_of_a_shift_loop_are_flags_and_no_positions() -> None:
+    source = (
+        'while [ $# -gt 0 ]; do\n  case "$1" in\n    -n|--name) NAME="$2"; shift 2 ;;\n    --rate=*) RATE="${1#*=}"; shift ;;\n'
+        "    --dry) DRY=1; shift ;;\n    *) exit 1 ;;\n  esac\ndone\n"
+    )
+    report = flags_of(Files({"go.sh": source}), "go.sh")
+    assert [(f.options, f.argument.name, f.takes_value) for f in report.flags] == [
+        (("-n", "--name"), "NAME", True),
+        (("--rate",), "RATE", True),
+        (("--dry",), "DRY", False),
+    ]
+
+
+def test_words_of_one_call_are_named_by_the_function_they_are_given_to() -> None:
+    source = (
+        "import sys\n\n\n@cache\ndef load(config, weights):\n    pass\n\n\n"
+        "model = load(sys.argv[1], sys.argv[2])\nother = join(sys.argv[3], sys.argv[4])\n"
+    )
+    assert [f.argument.name for f in read(source).flags] == ["config", "weights", "argument3", "argument4"]
+
+
+def test_a_folder_gives_way_to_a_package_of_its_name_further_on() -> None:
+    report = flags_of(
+        Files(
+            {
+                "net/scripts/run.py": "from net import options\noptions.parser().parse_args()\n",
+                "net/net/__init__.py": "",
+                "net/net/options.py": "import argparse\n\n\ndef parser():\n    p = argparse.ArgumentParser()\n"
+                "    p.add_argument('--deep')\n    return p\n",
+            }
+        ),
+        "net/scripts/run.py",
+    )
+    assert "--deep" in report.options

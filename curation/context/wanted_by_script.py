@@ -1,13 +1,11 @@
-"""What one entry point or snippet needs to be understood: stretches of files, each with how much it is worth."""
+"""What one program needs to be understood: stretches of files, each with how much it is worth."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
@@ -17,20 +15,36 @@ from ...core.models import Argument
 from ..flags import FlagReport, flags_of
 from ..flags.interpreter import Interpreter, Stop
 from ..flags.reading import reading_of
-from ..flags.scopes import Lazy, Scope
-from ..flags.syntax import calls, children, parse_python, string_value, text_of, walk
-from ..flags.values import Class, External, Function, Value
-from .index import Definition, Index, Wanted
+from ..flags.scopes import Scope
+from ..flags.syntax import calls, parse_python, text_of, walk
+from ..flags.values import Class, Function
+from .index import CONFIGURATIONS, Definition, Index, Wanted
 
-__all__ = ["named_file", "wanted_by_script", "wanted_by_snippet"]
+__all__ = [
+    "named_file",
+    "named_files",
+    "of_definition",
+    "referenced",
+    "statement_ends",
+    "stretch",
+    "used",
+    "wanted_by_script",
+]
 
 MOST_DEFINITIONS = 60
-MOST_HOPS = 6
-_CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin")
+_NO_RUN = frozenset(
+    {
+        "import_statement",
+        "import_from_statement",
+        "future_import_statement",
+        "function_definition",
+        "class_definition",
+        "decorated_definition",
+    }
+)
+_PROGRAM = re.compile(rb"(?<![\w./-])(?:\./)?([\w.-]+(?:/[\w.-]+)*\.py)\b")
+_ENTERED = re.compile(rb"^\s*cd\s+[\"']?([\w./-]+)", re.MULTILINE)
 _STATEMENTS = frozenset({"expression_statement", "call", "decorator", "typed_default_parameter"})
-
-
-# Scripts
 
 
 def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> list[Wanted]:
@@ -42,41 +56,72 @@ def wanted_by_script(index: Index, path: str, arguments: Sequence[Argument]) -> 
         found.extend(script_lines(index, path))
     reached = dict.fromkeys([path, *(wanted.path for wanted in found)])
     found.extend(value_lines(index, reached, arguments))
-    found.extend(named_files(index, posixpath.dirname(path), arguments))
+    found.extend(value_definitions(index, [argument.value for argument in arguments]))
+    found.extend(named_files(index, posixpath.dirname(path), [argument.value for argument in arguments]))
     return found
 
 
-def named_files(index: Index, folder: str, arguments: Sequence[Argument]) -> Iterator[Wanted]:
-    """The configuration files of the repository that a command's values name: much of what it does stands in them."""
-    for argument in arguments:
-        path = named_file(index, folder, argument.value)
+def named_files(index: Index, folder: str, values: Iterable[object]) -> Iterator[Wanted]:
+    """The configuration files of the repository that values name: much of what a program does stands in them."""
+    for value in values:
+        path = named_file(index, folder, value)
         if path is not None:
             lines = index.source(path).count(b"\n")
-            yield Wanted(path, 1, min(lines, 40), lines, f"file of {argument.name}", 75)
+            yield Wanted(path, 1, min(lines, 40), lines, posixpath.basename(path), 75)
+
+
+def value_definitions(index: Index, values: Iterable[object]) -> Iterator[Wanted]:
+    """Functions and classes that values name, as registries take them, by their own name or a registered one."""
+    names = {part for value in values if isinstance(value, str) for part in value.split(",") if part.isidentifier()}
+    for places in index.registered(names).values():
+        for path, definition in places[:2]:
+            yield of_definition(path, definition, 65)
+    for places in index.defining(name for name in names if len(name) > 3).values():
+        # A name that many files define says nothing about which of them is meant.
+        for path, definition in places if len(places) <= 2 else ():
+            yield of_definition(path, definition, 65 / len(places))
 
 
 def named_file(index: Index, folder: str, value: object) -> str | None:
-    """The configuration file that a value names, as seen from the root or else from the program's ``folder``."""
-    if isinstance(value, str) and value.endswith(_CONFIGURATIONS):
+    """The configuration file that a value names: by its path from the root or ``folder``, or by its bare name."""
+    if isinstance(value, str) and value.endswith(CONFIGURATIONS):
         for base in dict.fromkeys(("", folder)):
             path = posixpath.normpath(posixpath.join(base, value))
             if b"\n" in index.source(path):
                 return path
-    return None
+    same = index.configurations.get(value, ()) if isinstance(value, str) else ()
+    return same[0] if len(same) == 1 else None
 
 
 def whole_program(index: Index, path: str) -> list[Wanted]:
     """What does not depend on a command's values, worked out once for each program."""
     known = index.programs.get(path)
     if known is None:
-        known = index.programs[path] = main_path(index, path) if path.endswith(".py") else script_lines(index, path)
+        known = (
+            main_path(index, path) if path.endswith(".py") else [*script_lines(index, path, 130), *started(index, path)]
+        )
+        index.programs[path] = known
     return known
 
 
-def script_lines(index: Index, path: str) -> list[Wanted]:
+def script_lines(index: Index, path: str, worth: float = 90) -> list[Wanted]:
     """A shell script, or a program that is one run of statements, as a whole."""
     lines = index.source(path).count(b"\n") + 1
-    return [Wanted(path, 1, min(lines, 60), lines, path.rsplit("/", 1)[-1], 90)]
+    return [Wanted(path, 1, min(lines, 60), lines, path.rsplit("/", 1)[-1], worth)]
+
+
+def started(index: Index, script: str) -> Iterator[Wanted]:
+    """The flags and the beginning of the Python programs that a shell script starts."""
+    source, home = index.source(script), posixpath.dirname(script)
+    entered = [word.decode("utf-8", "replace") for word in _ENTERED.findall(source)]
+    bases = dict.fromkeys(["", home, *entered, *(posixpath.join(home, folder) for folder in entered)])
+    for word in dict.fromkeys(_PROGRAM.findall(source)):
+        for base in bases:
+            path = posixpath.normpath(posixpath.join(base, word.decode()))
+            if path in index.known_paths:
+                yield from parser_statements(index, flags_of(index.files, path), set())
+                yield from main_path(index, path)
+                break
 
 
 def main_path(index: Index, path: str) -> list[Wanted]:
@@ -89,6 +134,7 @@ def main_path(index: Index, path: str) -> list[Wanted]:
     root = parse_python(index.source(path)).root_node
     starts = main_nodes(root, scope)
     found = list(main_stretches(index, path, starts))
+    found.extend(top_level(root, path, 85 if not any(node.type == "if_statement" for node in starts) else 45))
     found.extend(used(index, reading, [(node, scope) for node in starts], path))
     return found
 
@@ -104,6 +150,10 @@ def parser_statements(index: Index, report: FlagReport, given: set[str]) -> Iter
             lines = places.setdefault(path, {})
             lines[int(line)] = lines.get(int(line), False) or flag.argument.name in given
     for path, lines in places.items():
+        if not path.endswith(".py"):  # in a configuration each line needs those that it is nested in
+            start, end = (1, max(lines)) if path.endswith(CONFIGURATIONS) else (min(lines), max(lines))
+            yield Wanted(path, start, min(end, start + 40), end, f"flags of {posixpath.basename(path)}", 200)
+            continue
         ends = statement_ends(index, path, lines)
         for start, end, is_given in neighbours([(line, ends.get(line, line), lines[line]) for line in sorted(lines)]):
             around = index.around(path, start) if path.endswith(".py") else None
@@ -167,6 +217,20 @@ def main_nodes(root: Node, scope: Scope) -> list[Node]:
         if isinstance(value, Function) and value.scope is scope:
             starts.append(value.node)
     return starts
+
+
+def top_level(root: Node, path: str, worth: float) -> Iterator[Wanted]:
+    """The runs of statements outside every function and class: all there is to a plain script, else its constants."""
+    run: list[Node] = []
+    for node in [*root.children, None]:
+        if node is not None and node.type not in _NO_RUN and "__main__" not in text_of(node)[:40]:
+            if run or node.type != "comment":
+                run.append(node)
+        else:
+            if run:
+                start, end = run[0].start_point[0] + 1, run[-1].end_point[0] + 1
+                yield Wanted(path, start, min(end, start + 30), end, path.rsplit("/", 1)[-1], worth)
+            run = []
 
 
 def main_stretches(index: Index, path: str, starts: Sequence[Node]) -> Iterator[Wanted]:
@@ -258,135 +322,7 @@ def value_lines(index: Index, paths: Iterable[str], arguments: Sequence[Argument
 def telling(name: str, value: str) -> re.Pattern[bytes]:
     """Lines that compare or look up the argument ``name``, or hold ``value`` as a string."""
     attribute, literal = re.escape(name.encode()), re.escape(value.encode("utf-8", "replace"))
-    compared = rb"\." + attribute + rb"\b[^\n]{0,200}?(?:==|!=|\bin\b|\]|lower\(|startswith)"
+    compared = rb"\." + attribute + rb"\s*(?:==|!=|(?:not\s+)?in\s|\]|\.(?:lower|upper|strip|startswith|endswith)\()"
+    turned = rb"(?:==|!=)\s*[\w.]{1,80}\." + attribute + rb"\b"
     looked_up = rb"\[[^\]\n]{0,200}\." + attribute + rb"\b"
-    return re.compile(compared + rb"|" + looked_up + rb"|['\"]" + literal + rb"['\"]")
-
-
-# Snippets
-
-
-def wanted_by_snippet(index: Index, snippet: str, folder: str) -> list[Wanted]:
-    """The classes and functions of the repository that a Python snippet uses, wherever they are defined.
-
-    ``folder`` is where the snippet runs. Imports are followed first, through packages that re-export; a name that they
-    do not lead to, and a name given as a string (as registries take them), is looked for in the whole repository.
-    """
-    entry = f"{folder.strip('./')}/<snippet>".lstrip("/")
-    reading = Interpreter(index.files, entry)
-    scope = Scope(entry, {})
-    root = parse_python(snippet.encode()).root_node
-    with suppress(Stop, RecursionError):
-        reading.block(children(root), scope)
-    found: list[Wanted] = []
-    methods = {
-        text_of(attribute)
-        for call in calls(root)
-        if (callee := call.child_by_field_name("function")) is not None
-        and callee.type == "attribute"
-        and (attribute := callee.child_by_field_name("attribute")) is not None
-    }
-    imported = {text_of(node) for node in walk(root) if node.type == "identifier"}
-    resolved: list[Function | Class] = list(referenced(reading, root, scope))
-    for name in sorted(imported & set(scope.variables)):
-        value = reading.lookup(name, scope)
-        if isinstance(value, (Function, Class)) and value.node.type != "lambda" and value.scope is not scope:
-            resolved.append(value)
-    seen: set[tuple[str, int]] = set()
-    for value in resolved:
-        key = (value.scope.path, value.node.start_byte)
-        if key not in seen and value.scope.path != entry:
-            seen.add(key)
-            found.append(stretch(index, value, 150))
-            found.extend(members(index, reading, value, methods))
-            found.extend(demonstration(index, value.scope.path))
-    found.extend(imported_data(index, reading, scope))
-    found.extend(renamed(index, reading, scope))
-    found.extend(elsewhere(index, root, scope, {name for wanted in found for name in [wanted.symbol.split(".")[0]]}))
-    found.extend(
-        used(index, reading, [(value.node, value.scope) for value in resolved if value.scope.path != entry], "")
-    )
-    return found
-
-
-def imported_data(index: Index, reading: Interpreter, scope: Scope) -> Iterator[Wanted]:
-    """Where an imported name that is neither function nor class gets its value; what ``import *`` may bring."""
-    for value in scope.variables.values():
-        for _ in range(MOST_HOPS):
-            following = reading.module(value.path).variables.get(value.name) if isinstance(value, Lazy) else None
-            if not isinstance(following, Lazy):
-                break
-            value = following
-        if not isinstance(value, Lazy) or isinstance(reading.opened(value), (Function, Class)):
-            continue
-        assigned = re.search(
-            rb"^" + re.escape(value.name.encode()) + rb"\s*[:=]", index.source(value.path), re.MULTILINE
-        )
-        if assigned is not None:
-            line = index.source(value.path).count(b"\n", 0, assigned.start()) + 1
-            end = statement_ends(index, value.path, [line]).get(line, line)
-            yield Wanted(value.path, line, min(end, line + 20), end, value.name, 130)
-    for path in scope.stars:
-        lines = index.source(path).count(b"\n")
-        if lines:
-            yield Wanted(path, 1, min(lines, 20), min(lines, 60), path.rsplit("/", 1)[-1], 65)
-
-
-def renamed(index: Index, reading: Interpreter, scope: Scope) -> Iterator[Wanted]:
-    """What a snippet imports under a name that the package has only once it is installed.
-
-    A setup script may map a folder to another name. So the last part of ``installed.attention.SGE.Block`` is looked
-    for, in files whose path has one of the parts in between.
-    """
-    wanted: dict[str, set[str]] = {}
-    for name in scope.variables:
-        value = reading.lookup(name, scope)
-        parts = value.dotted.split(".") if isinstance(value, External) else []
-        if len(parts) > 2 and parts[0] not in sys.stdlib_module_names:
-            wanted.setdefault(parts[-1], set()).update(parts[1:-1])
-    for name, places in index.defining(wanted).items():
-        shared = [len(wanted[name] & set(path.removesuffix(".py").split("/"))) for path, _ in places]
-        fitting = [place for place, count in zip(places, shared, strict=True) if count and count == max(shared)]
-        for path, definition in fitting if len(fitting) <= 2 else ():
-            yield of_definition(path, definition, 145.0)
-            yield from demonstration(index, path)
-
-
-def members(index: Index, reading: Interpreter, value: Value, methods: set[str]) -> Iterator[Wanted]:
-    """The constructor of a class, and those of its methods that the snippet calls, its bases' included."""
-    if not isinstance(value, Class):
-        return
-    for name in ("__init__", "forward", "__call__", *sorted(methods)):
-        member = reading.class_member(value, name)
-        if isinstance(member, Function) and member.node.type != "lambda":
-            yield stretch(index, member, 140 if name in ("__init__", *methods) else 100)
-
-
-def demonstration(index: Index, path: str) -> Iterator[Wanted]:
-    """How a file itself shows what it defines: its ``__main__`` block."""
-    for node in parse_python(index.source(path)).root_node.children:
-        if node.type == "if_statement" and "__main__" in text_of(node.child_by_field_name("condition") or node):
-            start, end = node.start_point[0] + 1, node.end_point[0] + 1
-            yield Wanted(path, start, min(end, start + 15), end, "__main__", 90)
-
-
-def elsewhere(index: Index, root: Node, scope: Scope, known: set[str]) -> Iterator[Wanted]:
-    """Definitions found by name: names called that no import explains, and strings that name something."""
-    called = {text_of(call.child_by_field_name("function") or call).rsplit(".", 1)[-1] for call in calls(root)}
-    strings = {value for node in walk(root) if node.type == "string" and isinstance(value := string_value(node), str)}
-    names = {name for name in called | strings if name not in known and len(name) > 2}
-    for places in index.registered(strings).values():
-        for path, definition in places[:2]:
-            yield of_definition(path, definition, 130)
-    methods = {text_of(call.child_by_field_name("function") or call) for call in calls(root)}
-    methods = {name.rsplit(".", 1)[-1] for name in methods if "." in name}
-    for places in index.methods(methods).values():
-        # A name that many classes have says nothing about which of them is meant.
-        for path, definition in places if len(places) <= 2 else ():
-            yield of_definition(path, definition, 100.0 / len(places))
-    for name, places in index.defining(names).items():
-        certain = 110.0 if name in strings else 70.0
-        if name in scope.variables and name not in strings:
-            continue
-        for path, definition in places[:2] if len(places) <= 4 else ():
-            yield of_definition(path, definition, certain / len(places))
+    return re.compile(compared + rb"|" + turned + rb"|" + looked_up + rb"|['\"]" + literal + rb"['\"]")
