@@ -87,6 +87,9 @@ def validate(
     ] = None,
     sandbox: SandboxOption = SandboxName.DOCKER,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
+    cpu_smoke: Annotated[
+        bool, typer.Option("--cpu-smoke", help="Run only the tasks' CPU smoke variants: no card, once each.")
+    ] = False,
 ) -> None:
     """Run every example's own output, make its controls, record the evidence; what has it already is not made again.
 
@@ -97,6 +100,8 @@ def validate(
 
     session = session_of(context)
     workspace = session.workspace()
+    if cpu_smoke:
+        raise typer.Exit(_cpu_smoke(session, tasks or [], sandbox))
     report = validate_tasks(
         workspace,
         tasks or [],
@@ -108,6 +113,17 @@ def validate(
     )
     session.reporter.result(report.as_json(), report.lines())
     raise typer.Exit(report.exit_code)
+
+
+def _cpu_smoke(session: Session, tasks: list[str], sandbox: SandboxName) -> int:
+    from ...validators.smoke import smoke_tasks
+
+    workspace = session.workspace()
+    mirrors = session.mirrors_of(workspace)
+    results = list(smoke_tasks(workspace, tasks, sandbox.value, mirrors, session.reporter))
+    rows = [(result.name, result.outcome.outcome.value, result.said) for result in results]
+    session.reporter.table("CPU smoke variants", ("task", "outcome", "said"), rows)
+    return max(_exit_code(result.outcome) for result in results)
 
 
 @environments_app.command("build")

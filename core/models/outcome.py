@@ -61,14 +61,15 @@ class Evidence(Record):
     """One dated line of a task's ``evidence.jsonl``, bound to what was run or checked by ``digest``.
 
     ``gold``: a run of the example's own output. ``no_op``: what an answer that does nothing comes to. ``near_miss``:
-    the example's own output is accepted, and with any one argument changed it is refused.
+    the example's own output is accepted, and with any one argument changed it is refused. ``cpu_smoke``: a run of the
+    task's variant that needs no card, which verifies no example.
     """
 
     SCHEMA_VERSION: ClassVar[int] = 2
     UPGRADES: ClassVar[Mapping[int, Upgrade]] = {1: lambda fields: fields}  # 2 adds held and varied
 
     schema_version: int = 2
-    control: Literal["gold", "no_op", "near_miss"]
+    control: Literal["gold", "no_op", "near_miss", "cpu_smoke"]
     example_id: int | None = None
     digest: str
     """SHA-256 over script, prefix code, commit, environment digest, success declaration and limits; of the other

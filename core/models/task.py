@@ -76,6 +76,8 @@ class Task(Record):
     environment: str | None = None
     """None: the repository's, else the workspace's default."""
     network: bool = False
+    cpu_smoke: str = ""
+    """What shows without a card that the entry point works: the output made small. It verifies no example."""
     prefix_code: str = ""
     success: Success = Success()
     limits: Limits | None = None
