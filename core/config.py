@@ -143,7 +143,7 @@ processes = {limits.processes}
 output_bytes = {limits.output_bytes}
 disk_bytes = {limits.disk_bytes}
 
-[check.accept]                     # rules that a release is built in spite of, each with the reason
+# [check.accept]                   # rules that a release is built in spite of, each with the reason
 # BW403 = "the training split repeats two tasks on purpose: see the card"
 
 [label_studio]

@@ -28,6 +28,10 @@ def publish(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and show the plan; change nothing.")
     ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IDS", help="Publish in spite of errors of these rules (benchwright check); repeatable."),
+    ] = None,
 ) -> None:
     """Publish the release on the Hub: one pull request, read back and merged, one tag. A re-run continues.
 
@@ -37,7 +41,15 @@ def publish(
     from ...export.hub import publish_release
 
     session = session_of(context)
-    done = publish_release(session.workspace(), folder, reporter=session.reporter, dry_run=dry_run)
+    workspace = session.workspace()
+    done = publish_release(
+        workspace,
+        folder,
+        reporter=session.reporter,
+        dry_run=dry_run,
+        accept=accept or (),
+        mirrors=session.mirrors_of(workspace),
+    )
     session.reporter.result(done.value(), done.lines())
 
 

@@ -39,8 +39,16 @@ def build(
         str | None,
         typer.Option(metavar="RELEASE", help="Tell changes from this release; default: the newest older one here."),
     ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IDS", help="Build in spite of errors of these rules (benchwright check); repeatable."),
+    ] = None,
 ) -> None:
-    """Build the release folder: Parquet, card, checksums, environments. Equal tasks give equal bytes."""
+    """Build the release folder: Parquet, card, checksums, environments. Equal tasks give equal bytes.
+
+    What `benchwright check` calls an error stops it, but for rules named by --accept or under check.accept in
+    benchwright.toml.
+    """
     from ...export.release import build_release
 
     session = session_of(context)
@@ -52,6 +60,8 @@ def build(
         denormalized=denormalized,
         allow_overlap=allow_overlap,
         previous=previous,
+        accept=accept or (),
+        reporter=session.reporter,
     )
     _warn(session, built)
     session.reporter.result(
@@ -67,6 +77,7 @@ def build(
             "without_text": list(built.without_text),
             "doubtful_licenses": list(built.doubtful_licenses),
             "crossings": built.crossings.value(),
+            "check": built.checked.value(),
         },
         [
             f"built {built.folder}: version {built.version}, {built.tasks} tasks of {built.repositories} repositories",
@@ -89,6 +100,8 @@ def _warn(session: Session, built: Built) -> None:
             f"not on this machine, so their documents are named without text: {', '.join(built.without_text)} "
             "(benchwright curate fetches them, or name a --mirror)"
         )
+    for line in built.checked.lines():
+        session.reporter.warn(f"benchwright check: {line}")
     for doubt in built.doubtful_licenses:
         session.reporter.warn(f"the licence of {doubt} (correct repositories.toml, or leave it where you have decided)")
     for line in built.crossings.lines():

@@ -204,12 +204,10 @@ class _Walk:
                     + " (to get Docker: docs.docker.com/engine/install)"
                 )
             build_many(self.workspace.environments_dir, (), True, self.reporter)
-            report = validate(
-                self.workspace, (), 2, sandbox=self.demo.sandbox, mirrors=self.mirrors, reporter=self.reporter
-            )
+            report = validate(self.workspace, sandbox=self.demo.sandbox, mirrors=self.mirrors, reporter=self.reporter)
             self.demo.outcomes = dict(report.counts)
-            counted = ", ".join(f"{number} {verdict}" for verdict, number in sorted(report.counts.items()))
-            said += [f"{counted} in {self.demo.sandbox}, twice each", "tasks/*/*/evidence.jsonl"]
+            counted = ", ".join(f"{number} {state.value}" for state, number in sorted(report.states.items()))
+            said += [f"{counted} in {self.demo.sandbox}: three runs each, and controls", "tasks/*/*/evidence.jsonl"]
 
     def _build(self) -> None:
         from ..release import build_release

@@ -8,6 +8,7 @@ The receipt is written after each step, but the Hub's own state decides what is 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,8 @@ from ...core import toolkit_version
 from ...core.errors import BenchwrightError
 from ...core.progress import Reporter
 from ...core.workspace import Workspace
+from ...validators.checks import Guarded, guard_release
+from ..release.trees import local_tree
 from .client import Difference, Hub, Settings
 from .folder import ReleaseFolder, read_release
 from .locking import publishing
@@ -79,9 +82,17 @@ def hub_of(workspace: Workspace, reporter: Reporter) -> Hub:
 
 
 def publish_release(
-    workspace: Workspace, folder: Path | None = None, *, reporter: Reporter, dry_run: bool = False
+    workspace: Workspace,
+    folder: Path | None = None,
+    *,
+    reporter: Reporter,
+    dry_run: bool = False,
+    accept: Sequence[str] = (),
+    mirrors: Sequence[str] = (),
 ) -> Published:
     """Publish the release folder (default ``releases/VERSION``), or continue an interrupted publication of it.
+
+    Its rows are checked by the rules of ``check`` first; ``accept`` names those whose errors are let pass.
 
     Raises:
         BenchwrightError: something stands against it; nothing was changed, or the message says what to undo.
@@ -90,6 +101,8 @@ def publish_release(
     """
     version = workspace.config.version
     release = read_release((folder or workspace.root / "releases" / version).resolve(), version)
+    for line in _guarded(workspace, release, accept, mirrors, reporter).lines():
+        reporter.warn(f"benchwright check: {line}")
     hub = hub_of(workspace, reporter)
     receipt = _continued(workspace, release, hub)
     plan = make_plan(workspace, release, hub, receipt)
@@ -99,6 +112,19 @@ def publish_release(
         reporter.say(line)
     with publishing(workspace):
         return Published(plan, _Publication(workspace, release, hub, plan, receipt).run())
+
+
+def _guarded(
+    workspace: Workspace, release: ReleaseFolder, accept: Sequence[str], mirrors: Sequence[str], reporter: Reporter
+) -> Guarded:
+    return guard_release(
+        workspace,
+        release.splits.get("default", {}),
+        Workspace(release.root).repositories(),
+        lambda repository: local_tree(repository, workspace.clones_dir, mirrors),
+        accept,
+        reporter,
+    )
 
 
 def _continued(workspace: Workspace, release: ReleaseFolder, hub: Hub) -> Receipt | None:

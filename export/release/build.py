@@ -22,7 +22,9 @@ from typing import Any
 from ...core.config import Config
 from ...core.errors import BenchwrightError, require_extra
 from ...core.files import atomic_write, canonical_json, staged_directory
+from ...core.progress import Reporter
 from ...core.workspace import Workspace
+from ...validators.checks import Guarded, guard_workspace
 from ..checksums import SUMS, write_sums
 from ..dataset import Dataset
 from .about import canary_text, citation, leaderboard, write_annotations
@@ -40,7 +42,7 @@ from .previous import kept_metadata, previous_release, require_canary
 from .repositories import DOCUMENT_DTYPES, document_rows
 from .retrieval import RETRIEVAL_DTYPES, Passages
 from .splits import check_split_name
-from .trees import Trees
+from .trees import Trees, local_tree
 
 __all__ = ["Built", "build_release"]
 
@@ -65,6 +67,8 @@ class Built:
     """Where the registry and the licence file at the pin say different things."""
     crossings: Crossings
     """What stands on both sides of the border, where that was allowed."""
+    checked: Guarded
+    """What the rules of ``check`` found and did not stop it."""
 
 
 def build_release(
@@ -75,6 +79,8 @@ def build_release(
     denormalized: bool = False,
     allow_overlap: bool = False,
     previous: str | None = None,
+    accept: Sequence[str] = (),
+    reporter: Reporter | None = None,
 ) -> Built:
     """Build the release of ``workspace`` into ``folder`` (default ``releases/VERSION``), replacing it at the end.
 
@@ -82,6 +88,7 @@ def build_release(
     configuration of that name, with each row's whole document and passage. ``allow_overlap`` builds although tasks or
     near-duplicates stand on both sides of the border between training and measuring; the card then says so.
     ``previous`` is the release to tell the changes from (default: the newest older one below ``releases/``).
+    ``accept`` names rules of ``check`` whose errors are let pass, beside those that benchwright.toml lets pass.
 
     Keys of an existing card's metadata that are not computed here are kept.
 
@@ -102,11 +109,17 @@ def build_release(
                 "remove the training lists and run benchwright release split, which keeps them apart; "
                 "or build all the same with --allow-overlap, and the card says so",
             )
+        checked = guard_workspace(
+            workspace,
+            lambda repository: local_tree(repository, workspace.clones_dir, mirrors),
+            [*accept, *(["BW403"] if allow_overlap else [])],
+            reporter,
+        )
         before = previous_release(workspace, previous)
         making.write_data(denormalized=denormalized)
         making.write_texts(before)
         making.write_descriptions(kept_metadata(target, before), found)
-        return making.finished(target, write_sums(stage), found)
+        return making.finished(target, write_sums(stage), found, checked)
 
 
 def _refuse_foreign(target: Path) -> None:
@@ -220,7 +233,7 @@ class _Making:
         croissant = croissant_text(self.config, self.stage, self.dtypes, self.parts, self.compiled, agreement)
         atomic_write(self.stage / "croissant.json", croissant)
 
-    def finished(self, target: Path, digest: str, found: Crossings) -> Built:
+    def finished(self, target: Path, digest: str, found: Crossings, checked: Guarded) -> Built:
         """What was built, to be told."""
         repositories = self.compiled.repositories
         doubts = (contradiction(item, self.trees.of(item)) for item in repositories)
@@ -236,6 +249,7 @@ class _Making:
             tuple(item.name for item in repositories if self.trees.of(item) is None),
             tuple(doubt for doubt in doubts if doubt is not None),
             found,
+            checked,
         )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...core.errors import BenchwrightError
 from ...core.files import canonical_json
 from ...core.models import Evidence, Example, Repository
-from ...core.tasks import TaskFolder, load_tasks, read_evidence
+from ...core.tasks import TaskFolder, load_tasks
 from ...core.workspace import Workspace
+from ...validators.controls import standings
 from ..find_oracle import text_at
 from ..rows import Key, Row
 from .licenses import may_pass_on, require_decided
@@ -54,11 +55,15 @@ def standing_rows(workspace: Workspace, trees: Trees) -> Standing:
     """
     folders = load_tasks(workspace)
     registry = {item.name: item for item in workspace.repositories()}
+    # without this machine's environments: equal tasks give equal rows everywhere
+    evidence = {
+        (item.task.id, example.id): known.last
+        for item, example, known in standings(workspace, folders, environments=False)
+    }
     rows: dict[str, Row] = {}
     withdrawn: dict[str, tuple[Key, str]] = {}
     for item in folders:
         repository = _registered(item, registry)
-        evidence = read_evidence(item.folder)
         digest = _oracle_digest(workspace, item, repository, trees)
         for example in item.examples:
             name = f"{item.task.repository.name}/{example.id}"
@@ -69,7 +74,7 @@ def standing_rows(workspace: Workspace, trees: Trees) -> Standing:
                 withdrawn[name] = (repository.github_id, example.id), example.yanked
             else:
                 require_decided(workspace, item, repository)
-                rows[name] = _row(workspace, item, example, repository, evidence, digest)
+                rows[name] = _row(workspace, item, example, repository, evidence[item.task.id, example.id], digest)
     if not rows:
         raise BenchwrightError(
             "there is no example to release",
@@ -150,13 +155,11 @@ def _row(
     item: TaskFolder,
     example: Example,
     repository: Repository,
-    evidence: Iterable[Evidence],
+    latest: Evidence | None,
     oracle_digest: str | None,
 ) -> Row:
     task = item.task
     assert repository.github_id is not None  # checked before
-    gold = [line for line in evidence if line.control == "gold" and line.example_id == example.id]
-    latest = gold[-1] if gold and gold[-1].outcome.passed else None
     text = example.arguments_text
     return Row(
         github_id=repository.github_id,

@@ -26,6 +26,7 @@ def kettle(tmp_path: Path) -> Repository:
     folder.mkdir()
     (folder / "README.md").write_text(README, encoding="utf-8")
     (folder / "LICENSE").write_text(LICENCE)
+    (folder / "boil.py").write_text("import sys\n\nprint(sys.argv)\n")
 
     def git(*words: str) -> str:
         identity = ("-c", "user.name=A Tester", "-c", "user.email=tester@example.org")

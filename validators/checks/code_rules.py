@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 
 from ...core.errors import BenchwrightError
+from ...core.models import Repository
 from ...curation.commands import commands_in, read_snippet
 from ...curation.source import PinnedTree
 from ..arguments import Call, trace_shell
@@ -130,19 +131,18 @@ def _without_comments(code: str, *, python: bool) -> str:
 # with the repository at hand -------------------------------------------------------------------------------
 
 
-def tree_of(subject: Subject, context: Context, trees: dict[int, PinnedTree | str]) -> PinnedTree | str:
-    """The repository's files; else why they are not at hand. Each repository is opened once."""
-    number = subject.key[0]
-    if number not in trees:
-        repository = context.repositories.get(number)
-        if repository is None:
-            trees[number] = f"no commit is known for {subject.text('github')} (github_id {number})"
-        else:
-            try:
-                trees[number] = context.open(repository)
-            except BenchwrightError as error:
-                trees[number] = f"{repository.name}: {error.message}"
-    return trees[number]
+def tree_of(subject: Subject, context: Context) -> PinnedTree | str:
+    """The repository's files at the row's own commit, else the registered one; else why they are not at hand."""
+    number, commit = subject.key[0], subject.text("commit")
+    repository = context.repositories.get(number)
+    if repository is None:
+        return f"no commit is known for {subject.text('github')} (github_id {number})"
+    try:
+        if commit:
+            repository = Repository.load(repository.model_dump() | {"commit": commit}, subject.where)
+        return context.open(repository)
+    except BenchwrightError as error:
+        return f"{repository.name}: {error.message}"
 
 
 def check_repository(subject: Subject, tree: PinnedTree) -> Iterator[Finding]:

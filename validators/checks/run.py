@@ -125,14 +125,13 @@ def _identity(finding: Finding) -> tuple[object, ...]:
 
 
 def _each(subjects: Sequence[Subject], context: Context, wanted: set[str], reporter: Reporter) -> Iterator[Finding]:
-    by_repository: dict[int, list[Subject]] = defaultdict(list)
+    by_repository: dict[tuple[int, str], list[Subject]] = defaultdict(list)
     for subject in subjects:
-        by_repository[subject.key[0]].append(subject)
+        by_repository[(subject.key[0], subject.text("commit"))].append(subject)
     needs_files = bool(wanted & {*_REPOSITORY_RULES, "BW201"})
-    trees: dict[int, PinnedTree | str] = {}
     with reporter.track("checking", len(by_repository)) as advance:
         for members in by_repository.values():
-            tree = tree_of(members[0], context, trees) if needs_files else "not asked for"
+            tree = tree_of(members[0], context) if needs_files else "not asked for"
             if isinstance(tree, str) and needs_files:
                 name = context.repositories.get(members[0].key[0])
                 yield Finding(rule("BW308"), name.name if name else members[0].text("github"), tree)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -104,23 +103,25 @@ def _newest(evidence: Sequence[Evidence], control: str, digest: str) -> Evidence
 
 
 def standings(
-    workspace: Workspace, folders: Sequence[TaskFolder] | None = None
+    workspace: Workspace, folders: Sequence[TaskFolder] | None = None, *, environments: bool = True
 ) -> Iterator[tuple[TaskFolder, Example, Standing]]:
     """Every example that was not withdrawn, with where it stands; nothing is run, and no sandbox is needed.
+
+    ``environments``: whether evidence must be of the environments as they are built on this machine now.
 
     Raises:
         BenchwrightError: a file of the workspace is wrong.
     """
     registered = {repository.name: repository for repository in workspace.repositories()}
-    environments: dict[str, str | None] = defaultdict(lambda: None)
+    digests: dict[str, str | None] = {}
     for folder in load_tasks(workspace) if folders is None else folders:
         evidence = read_evidence(folder.folder)
         for example in folder.examples:
             if example.yanked is None:
                 job = example_job(workspace, folder, example, registered.get(folder.task.repository.name))
-                if evidence and job.environment not in environments:
-                    environments[job.environment] = _environment_digest(workspace, job.environment)
-                digest = environments[job.environment]
+                if environments and evidence and job.environment not in digests:
+                    digests[job.environment] = _environment_digest(workspace, job.environment)
+                digest = digests.get(job.environment)
                 yield folder, example, standing_of(job, example, evidence, workspace.config.repeat, digest)
 
 
