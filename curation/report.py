@@ -18,7 +18,7 @@ from ..core.workspace import Workspace
 from .pipeline import Curated
 from .slots import Slot
 
-__all__ = ["as_published", "chosen", "export_lines", "list_rows", "registered", "show", "show_one"]
+__all__ = ["as_published", "chosen", "export_lines", "registered", "show", "show_list", "show_one"]
 
 
 def show(results: Sequence[Curated], reporter: Reporter) -> None:
@@ -91,10 +91,21 @@ def registered(workspace: Workspace, names: Iterable[str] | None) -> list[str]:
     return [repository.name for repository in workspace.repositories(names)] if names else []
 
 
-def list_rows(candidates: Sequence[Candidate]) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
-    """Rows for people, and the same for machines."""
+def show_list(candidates: Sequence[Candidate], reporter: Reporter) -> None:
+    """A line for each candidate; where there is none, what may be the cause."""
+    if not candidates:
+        reporter.result([], ["no candidates: benchwright curate finds them, this command's options leave some out"])
+        return
     rows = [
-        (c.id, f"{c.score:.2f}", c.type.split()[0], c.path, _short(c), f"{c.source.path}:{c.source.start_line}")
+        (
+            c.id,
+            f"{c.score:.2f}",
+            c.type.split()[0],
+            c.path,
+            _cut(_what(c), 64),
+            _cut(c.source.heading[-1] if c.source.heading else "", 32),
+            f"{c.source.path}:{c.source.start_line}",
+        )
         for c in candidates
     ]
     values = [
@@ -105,16 +116,27 @@ def list_rows(candidates: Sequence[Candidate]) -> tuple[list[tuple[Any, ...]], l
             "path": c.path,
             "entry_point": c.entry_point.target,
             "output": c.output,
+            "heading": list(c.source.heading),
             "source": f"{c.source.path}:{c.source.start_line}",
         }
         for c in candidates
     ]
-    return rows, values
+    columns = ("id", "score", "type", "runs in", "what", "section", "from")
+    reporter.table("", columns, rows, values)
 
 
-def _short(candidate: Candidate) -> str:
-    text = candidate.entry_point.target if candidate.type == "Python Code" else " ".join(candidate.output.split())
-    return text if len(text) <= 72 else f"{text[:71]}…"
+def _what(candidate: Candidate) -> str:
+    """A command on one line; of a snippet the first line that uses what it shows."""
+    if candidate.type == "Bash Script":
+        return " ".join(candidate.output.replace("\\\n", " ").split())
+    lines = (line.strip() for line in candidate.output.splitlines())
+    doing = [line for line in lines if line and not line.startswith(("#", "import ", "from ", '"""', "@"))]
+    used = candidate.entry_point.target.rpartition(".")[2]
+    return next((line for line in doing if used in line), (doing or [candidate.entry_point.target])[0])
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def as_published(body: str) -> str:

@@ -115,13 +115,13 @@ def list_candidates(
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many of each repository.")] = None,
 ) -> None:
     """List candidates, best first."""
-    from ...curation.report import chosen, list_rows, registered
+    from ...curation.report import chosen, registered, show_list
 
     session = session_of(context)
     workspace = session.workspace()
     with workspace.open_store() as store:
         found = chosen(store.candidates(registered(workspace, names)), kind, minimum, document, sort, limit)
-        session.reporter.table("", ("id", "score", "type", "runs in", "what", "from"), *list_rows(found))
+        show_list(found, session.reporter)
 
 
 @candidates.command("show")
