@@ -25,7 +25,7 @@ from ..core.files import atomic_write
 from ..core.models import Limits, Outcome
 from ..validators.outcomes import judge
 from ..validators.sandbox.contract import Observation, Run, System
-from ..validators.sandbox.messages import launcher_command, message
+from ..validators.sandbox.messages import launcher, message
 from ..validators.sandbox.pipes import listen
 from .chat import FENCES, fenced
 from .evaluation.score import NOT_EXECUTED, Sample, examine, with_outcome
@@ -125,8 +125,8 @@ def _execute(run: Run) -> Observation:
         started: list[int] = []
         told: dict[str, Any] = {"work": str(at / "work"), "tree": str(run.tree), "disk": "", "home": str(at / "home")}
         return listen(
-            [*prefix, *launcher_command(sys.executable)],
-            message(replace(run, variables={"TMPDIR": str(at)}), "container", **told),
+            [*prefix, *launcher(sys.executable).command],
+            launcher(sys.executable).code + message(replace(run, variables={"TMPDIR": str(at)}), "container", **told),
             run,
             kill=lambda: _end(started),
             note=started.append,

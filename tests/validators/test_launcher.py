@@ -12,7 +12,7 @@ import pytest
 
 from benchwright.core.models import Limits
 from benchwright.validators.sandbox import Run, System
-from benchwright.validators.sandbox.messages import Keeper, launcher_command, message, observe
+from benchwright.validators.sandbox.messages import Keeper, launcher, message, observe
 
 NAMES = [f"python3.{minor}" for minor in range(8, 16)]
 FOUND = {
@@ -23,13 +23,15 @@ FOUND = {
 }
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("python", sorted(FOUND))
-def test_it_watches_a_script_under_this_python(python: str, tmp_path: Path) -> None:
+def test_it_watches_a_script_under_this_python(python: str, compiled: bool, tmp_path: Path) -> None:
     system = System("any", "0", Path("/"), python, None, "", "")
     script = b"python3 absent.py | cat\nsleep 9 &\necho said\n"
     run = Run(system, script, "bash", Limits(timeout_s=20))
     told = message(run, "test", work=str(tmp_path / "work"), disk="", home=str(tmp_path / "home"))
-    answer = subprocess.run(launcher_command(python), input=told, capture_output=True)
+    program = launcher(python, compiled=compiled)
+    answer = subprocess.run(program.command, input=program.code + told, capture_output=True)
     seen = observe(answer.stderr.decode(), Keeper(), 0.0)
     assert seen.finished, answer.stderr
     assert seen.failed_entry is not None

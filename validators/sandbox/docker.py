@@ -17,7 +17,7 @@ from ...core.errors import BenchwrightError, PrerequisiteError
 from .ahead import Ahead
 from .contract import DISK, Capabilities, Observation, Run, System, abandoned, owner
 from .images import ensure_image
-from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, launcher_command, message, observe
+from .messages import OVERTIME_S, REPORT_BYTES, SETUP_S, Deadline, Keeper, Launcher, launcher, message, observe
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -128,7 +128,7 @@ class DockerSandbox:
         try:
             made = self._client.api.create_container(
                 self._image(run),
-                list(_launcher(run.system)),
+                list(_launcher(run.system).command),
                 user=NOBODY,
                 stdin_open=True,
                 network_disabled=not run.network,
@@ -180,7 +180,7 @@ class DockerSandbox:
         try:
             self._client.api.start(container)
             socket.settimeout(deadline.left())
-            socket.sendall(message(run, self.name, tree=TREE if run.tree else ""))
+            socket.sendall(_launcher(run.system).code + message(run, self.name, tree=TREE if run.tree else ""))
             for stream, data in _frames(socket, deadline):
                 if stream == 1:
                     keeper.add(data)
@@ -266,9 +266,9 @@ class DockerSandbox:
         self._client.close()
 
 
-def _launcher(system: System) -> tuple[str, ...]:
+def _launcher(system: System) -> Launcher:
     """Compiled here where the system's interpreter is this machine's own."""
-    return launcher_command(system.python, compiled=system.base.startswith("host:"))
+    return launcher(system.python, compiled=system.base.startswith("host:"))
 
 
 @lru_cache(maxsize=256)

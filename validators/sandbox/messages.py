@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from ...core.errors import PrerequisiteError
 from ...core.models import Output
@@ -22,7 +23,8 @@ __all__ = [
     "TAIL_BYTES",
     "Deadline",
     "Keeper",
-    "launcher_command",
+    "Launcher",
+    "launcher",
     "message",
     "message_outside",
     "observe",
@@ -55,17 +57,22 @@ OVERTIME_S = 10.0
 """After the wall limit the launcher ends the script and reports; a sandbox silent for so long is killed."""
 
 
-LAUNCHER = ("watch", "attend")
+MODULES = ("watch", "attend")
 """Modules of ``launcher/`` in the order in which they are needed; last comes ``inside`` or ``outside``."""
 LOAD = """\
-import marshal, sys
-for name, code in marshal.loads(bytes.fromhex({parts!r})):
+import marshal, os, sys
+size = data = b""
+while not size.endswith(b"\\n"):
+    size += os.read(0, 1) or sys.exit(1)
+while len(data) < int(size):
+    data += os.read(0, int(size) - len(data)) or sys.exit(1)
+for name, code in marshal.loads(data):
     module = sys.modules["launcher." + name] = type(sys)(name)
     module.__package__ = "launcher"
     exec(code, module.__dict__)
 module.main()
 """
-"""Loads the launcher's modules from this very text instead of from files, so that their imports find each other."""
+"""Loads the launcher's modules from standard input instead of from files; their imports find each other by name."""
 COMPILE = """\
 import marshal, sys
 parts = marshal.loads(sys.stdin.buffer.read())
@@ -74,26 +81,35 @@ sys.stdout.buffer.write(marshal.dumps(parts))
 """
 
 
-@cache
-def launcher_command(python: str, *, compiled: bool = True, main: str = "inside") -> tuple[str, ...]:
-    """The command that starts the launcher in an interpreter that has nothing but the standard library.
+class Launcher(NamedTuple):
+    """How to start it: ``command``, and then ``code`` on its standard input, before the message.
 
-    Its whole text stands in the command: a container's root is read-only, and standard input is for the message.
+    So it needs no file where it runs, and the command stays short: the engine copies that many times.
+    """
+
+    command: tuple[str, ...]
+    code: bytes
+
+
+@cache
+def launcher(python: str, *, compiled: bool = True, main: str = "inside") -> Launcher:
+    """The launcher for an interpreter that has nothing but the standard library.
+
     ``compiled``: ``python`` is also an interpreter of this machine, and compiles the text once here; else it is
     compiled at each start, which takes some 10 ms more. The text is this project's own, nothing of a task's is in it.
 
     Raises:
         PrerequisiteError: that interpreter cannot be started here.
     """
-    texts = [(name, files(__package__).joinpath("launcher", f"{name}.py").read_text()) for name in (*LAUNCHER, main)]
-    parts = marshal.dumps(texts, 2)  # a form that every Python 3 reads
+    texts = [(name, files(__package__).joinpath("launcher", f"{name}.py").read_text()) for name in (*MODULES, main)]
+    code = marshal.dumps(texts, 2)  # a form that every Python 3 reads
     if compiled:
         try:
-            answer = subprocess.run([python, "-I", "-S", "-c", COMPILE], input=parts, capture_output=True, check=True)
+            answer = subprocess.run([python, "-I", "-S", "-c", COMPILE], input=code, capture_output=True, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise PrerequisiteError(f"the interpreter cannot be started: {error}", where=python) from error
-        parts = answer.stdout
-    return (python, "-I", "-S", "-c", LOAD.format(parts=parts.hex()))
+        code = answer.stdout
+    return Launcher((python, "-I", "-S", "-c", LOAD), b"%d\n" % len(code) + code)
 
 
 def message(run: Run, sandbox: str, *, work: str = WORK, tree: str = "", disk: str = DISK, home: str = HOME) -> bytes:

@@ -18,7 +18,7 @@ from typing import Self
 
 from ...core.errors import PrerequisiteError
 from .contract import Capabilities, Observation, Run, abandoned, owner
-from .messages import launcher_command, message
+from .messages import launcher, message
 from .pipes import listen
 
 __all__ = ["ProcessSandbox"]
@@ -64,8 +64,8 @@ class ProcessSandbox:
             at = Path(folder)
             try:
                 seen = listen(
-                    [*_limits(run), *launcher_command(run.system.python)],
-                    _instruction(run, at, self.name),
+                    [*_limits(run), *launcher(run.system.python).command],
+                    launcher(run.system.python).code + _instruction(run, at, self.name),
                     run,
                     kill=lambda: _end(started),
                     note=note,

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ...core.errors import InfrastructureError
 from .cgroups import Groups
 from .contract import DISK, WORK, Observation, Run
-from .messages import launcher_command, message_outside
+from .messages import launcher, message_outside
 from .mounts import NOBODY, Stage
 from .pipes import PATH, Ear
 
@@ -51,17 +51,17 @@ class Worker:
         Raises:
             OSError: the machine does not give what is needed.
         """
-        stage, launcher = self._ready()
+        stage, served = self._ready()
         groups = self._groups.begin(self.name, run.limits)
         told = False
         try:
             message = self._do(_prepare, run, stage, command)
             ear = Ear(run)
-            told = self._attend(launcher, ear, message, groups)
+            told = self._attend(served, ear, message, groups)
         finally:
             if not told:
                 self._end_launcher()
-            self._groups.kill(self.name, spare=launcher.pid)
+            self._groups.kill(self.name, spare=served.pid)
             self._do(stage.clear)
         seen = ear.observation()
         return replace(
@@ -72,13 +72,13 @@ class Worker:
             trouble=f"{seen.trouble}: {seen.output.head.strip()}" if seen.trouble and told else seen.trouble,
         )
 
-    def _attend(self, launcher: _Launcher, ear: Ear, message: bytes, groups: Sequence[Path]) -> bool:
+    def _attend(self, served: _Launcher, ear: Ear, message: bytes, groups: Sequence[Path]) -> bool:
         output, output_end = os.pipe()
         descriptors = [output_end]
         try:
             os.fchown(output_end, NOBODY, NOBODY)  # so that the script may open /dev/stdout
             descriptors += [os.open(group, os.O_WRONLY) for group in groups]
-            launcher.instruct(message, descriptors)
+            served.instruct(message, descriptors)
         except BaseException:
             os.close(output)
             raise
@@ -86,7 +86,7 @@ class Worker:
             for descriptor in descriptors:
                 os.close(descriptor)
         try:
-            return ear.listen(output, launcher.channel.fileno())
+            return ear.listen(output, served.channel.fileno())
         finally:
             os.close(output)
 
@@ -135,10 +135,11 @@ class _Launcher:
     """``launcher/outside.py``, started by the calling thread and ready to be instructed."""
 
     def __init__(self) -> None:
+        program = launcher(sys.executable, main="outside")
         self.channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                launcher_command(sys.executable, main="outside"),
+                program.command,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=theirs.fileno(),
@@ -147,6 +148,7 @@ class _Launcher:
             )
         self.pid = self._process.pid
         try:
+            self.channel.sendall(program.code)
             self._wait()
         except BaseException:
             self.end()
