@@ -11,6 +11,7 @@ import binascii
 import hmac
 import json
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -42,8 +43,9 @@ class Backend:
         self._answer = answer
         self._secrets: dict[str, str] = {}
         handler = type("Handler", (_Handler,), {"backend": self})
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            self._server = _Server((host, port), handler)
+            self._server = type("Server", (_Server,), {"address_family": family})((host, port), handler)
         except OSError as error:
             raise BenchwrightError(
                 f"the address cannot be had: {error.strerror}",

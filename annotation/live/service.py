@@ -53,29 +53,30 @@ class LiveOptions:
 
 
 class Live:
-    """Everything that answers drafts. Use it as a context manager; ``attach`` connects the projects there are."""
+    """Everything that answers drafts: ``start`` opens it, ``attach`` connects the projects there are."""
 
-    def __init__(self, workspace: Workspace, client: Client, options: LiveOptions, mirrors: Sequence[str]) -> None:
+    def __init__(
+        self, workspace: Workspace, client: Client, options: LiveOptions, mirrors: Sequence[str], reporter: Reporter
+    ) -> None:
         self._workspace, self._client, self._options, self._mirrors = workspace, client, options, tuple(mirrors)
+        self._reporter = reporter
         self._trials = Trials(workspace)
         self._attached: dict[str, Project] = {}
         self._trees: dict[tuple[str, str], PinnedTree] = {}
         self._reading = threading.Lock()
-        self._reporter = Reporter(quiet=True)
 
-    def start(self, reporter: Reporter) -> ExitStack:
+    def start(self) -> ExitStack:
         """Open sandbox, queue and backend; closing what is given ends them in the right order.
 
         Raises:
             PrerequisiteError: the sandbox cannot be had.
             BenchwrightError: the address cannot be had.
         """
-        self._reporter = reporter
         options = self._options
         with ExitStack() as opening:
             folders = (self._workspace.environments_dir, self._workspace.clones_dir, self._mirrors)
             self._runner = opening.enter_context(
-                Runner(options.sandbox, *folders, workers=options.at_once, reporter=reporter)
+                Runner(options.sandbox, *folders, workers=options.at_once, reporter=self._reporter)
             )
             opening.callback(self._close_trees)
             self._runs = Runs(self._runner.execute, options.at_once, options.waiting)
@@ -144,10 +145,13 @@ class Live:
         if not draft.script.strip():
             return "There is no script (5) to run."
         try:
-            with self._workspace.open_store() as store:
-                candidate = store.candidate(draft.candidate_id)
+            return self._answer(project, draft)
         except BenchwrightError as error:
-            return f"NOT RUN: {error.message}"
+            return f"NO RESULT: {error.message}"
+
+    def _answer(self, project: str, draft: Draft) -> str:
+        with self._workspace.open_store() as store:
+            candidate = store.candidate(draft.candidate_id)
         job = self._job(candidate, draft)
         ended, *printed = self._run(project, candidate, draft, job)
         changed = ["The candidate has changed since this was pushed."] * (draft.candidate_digest != candidate.digest)
@@ -174,8 +178,11 @@ class Live:
         return (job.code, job.type, job.prefix_code) == (whole.code, whole.type, whole.prefix_code)
 
     def _arguments(self, candidate: Candidate, draft: Draft, job: Job) -> list[str]:
-        with self._reading:  # a tree has one reading process
-            return arguments_lines(draft, job.type, job.path, self._tree(job.repository))
+        try:
+            with self._reading:  # a tree has one reading process
+                return arguments_lines(draft, job.type, job.path, self._tree(job.repository))
+        except BenchwrightError as error:
+            return [f"The arguments could not be checked: {error.message}"]
 
     def _tree(self, repository: Repository | None) -> PinnedTree | None:
         if repository is None:
@@ -212,8 +219,14 @@ def serve(
     reporter = reporter or Reporter(quiet=True)
     client = (server or connect_server(workspace)).client()
     ended = ended or _until_asked()
-    live = Live(workspace, client, options, mirrors)
-    with live.start(reporter):
+    if not options.url and options.host in ("0.0.0.0", "::"):  # noqa: S104 - asked for by name
+        raise BenchwrightError(
+            "listening on every address does not say which one the server should use",
+            where=options.host,
+            remedy="name it: --url http://ADDRESS:PORT",
+        )
+    live = Live(workspace, client, options, mirrors, reporter)
+    with live.start():
         if not live.attach():
             raise BenchwrightError(
                 "the server has no project of this benchmark", where=client.url, remedy="benchwright annotate push"

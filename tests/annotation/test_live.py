@@ -214,6 +214,18 @@ def test_a_request_of_another_shape_is_refused_and_the_next_one_answered(
     assert refused.value.code == 404
 
 
+def test_it_listens_on_an_address_of_version_six_too() -> None:
+    try:
+        made = Backend("::1", 0, lambda project, draft: "")
+    except BenchwrightError:
+        pytest.skip("this machine has no loopback address of version six")
+    try:
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"http://[::1]:{made.port}/health", timeout=5)
+    finally:
+        made.close()
+
+
 def test_a_taken_address_is_said_with_what_to_do(backend: Backend) -> None:
     with pytest.raises(BenchwrightError, match="cannot be had") as caught:
         Backend("127.0.0.1", backend.port, lambda project, draft: "")

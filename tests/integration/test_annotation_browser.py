@@ -117,16 +117,25 @@ def test_two_annotators_and_an_adjudicator_in_a_real_browser(
     pictures = Path(os.environ.get("BENCHWRIGHT_PICTURES", tmp_path / "pictures"))
     candidates = {candidate.entry_point.target: candidate for candidate in wordmill.make(workspace)}
     assert set(candidates) == set(ANSWERS)
-    team = "annotate", "push", "--annotators", "ada@example.org,ben@example.org", "--overlap", "2", "--project", "mill"
+    team = (
+        "annotate",
+        "push",
+        "--annotators",
+        "ada@mill.example,ben@mill.example",
+        "--overlap",
+        "2",
+        "--project",
+        "mill",
+    )
     pushed = benchwright(*team, "--execute", "--sandbox", sandbox)
     projects = [item["project"] for item in pushed["projects"]]
-    assert set(pushed["logins"]) == {"ada@example.org", "ben@example.org"}
+    assert set(pushed["logins"]) == {"ada@mill.example", "ben@mill.example"}
 
     log = tmp_path / "live.log"
     with _live(workspace, label_studio, sandbox, log):
-        ada = Person(chromium, label_studio.url, "ada@example.org", pushed["logins"]["ada@example.org"], pictures)
+        ada = Person(chromium, label_studio.url, "ada@mill.example", pushed["logins"]["ada@mill.example"], pictures)
         _annotate_as_ada(ada, projects[0])
-        ben = Person(chromium, label_studio.url, "ben@example.org", pushed["logins"]["ben@example.org"], pictures)
+        ben = Person(chromium, label_studio.url, "ben@mill.example", pushed["logins"]["ben@mill.example"], pictures)
         _annotate_as_ben(ben, projects[1])
 
     client = label_studio.client()
@@ -140,11 +149,11 @@ def test_two_annotators_and_an_adjudicator_in_a_real_browser(
     assert first["acceptance"]["waiting"] == [candidates["row.py"].id]  # one skipped it
 
     settled = benchwright("annotate", "adjudicate", "--project", "mill")
-    chief = accounts.create(label_studio, "chief@example.org", "a-long-Password-9")
+    chief = accounts.create(label_studio, "chief@mill.example", "a-long-Password-9")
     judge = Person(chromium, label_studio.url, chief.email, chief.password, pictures)
     judge.start(settled["project"])
     assert "differs" in judge.page.locator(".bw-source").inner_text()
-    judge.picture("adjudicator", height=1000)
+    judge.picture("adjudicator", height=1200)
     judge.write("script", candidates["hangman.py"].output)
     judge.choose("accept")
     judge.submit()
@@ -193,7 +202,7 @@ def _try_scripts(ada: Person) -> None:
     ada.wait_for_live("FAILED", within_s=10)  # the first run also starts what later ones find ready
     assert "The script does not set: keep: wanted '5', found 50 in --keep" in ada.live
     assert "invalid choice: 'rhyme'" in ada.live
-    ada.picture("annotator", height=1200)
+    ada.picture("annotator", height=1300)
     ada.write("script", TRICKY)
     ada.wait_for_live("PASSED", within_s=3)
     assert "The script sets every argument." in ada.live
