@@ -165,14 +165,18 @@ def check(
         Path | None, typer.Argument(metavar="[DIR]", help="Release folder; default: the workspace's releases/VERSION.")
     ] = None,
 ) -> None:
-    """Judge a release before anyone loads it: checksums, card, schema, every file and every row."""
+    """Judge a release before anyone loads it: checksums, card, schema, every file and row, the rules of `check`."""
     from ...export.release import check_release
+    from ...export.release.trees import local_tree
+    from ..workspace import cache_dir
+    from .export import mirrors_of
 
     session = session_of(context)
+    clones, mirrors = cache_dir() / "repositories", mirrors_of(session)
     if folder is None:
         workspace = session.workspace()
-        folder = workspace.root / "releases" / workspace.config.version
-    problems = check_release(folder)
+        folder, clones = workspace.root / "releases" / workspace.config.version, workspace.clones_dir
+    problems = check_release(folder, lambda repository: local_tree(repository, clones, mirrors))
     if not problems:
         session.reporter.result([], [f"{folder}: nothing is wrong"])
         return

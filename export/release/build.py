@@ -4,6 +4,7 @@ README.md               the card; composition.csv and composition.html: what it 
 data/SPLIT-….parquet    the default configuration
 repositories/           each document once; retrieval/: the passage of each example; denormalized/: on demand
 tasks.jsonl             what an evaluator needs to know of each task: entry point, limits, environment
+check.json              what the rules of check found, and which errors were let pass, with the reason
 withdrawn.jsonl         examples that were withdrawn, with the reason
 repositories.toml       pins and licences
 environments/           recipes of the environments
@@ -117,7 +118,7 @@ def build_release(
         )
         before = previous_release(workspace, previous)
         making.write_data(denormalized=denormalized)
-        making.write_texts(before)
+        making.write_texts(before, checked)
         making.write_descriptions(kept_metadata(target, before), found)
         return making.finished(target, write_sums(stage), found, checked)
 
@@ -191,12 +192,13 @@ class _Making:
 
     # texts -------------------------------------------------------------------------------------------------
 
-    def write_texts(self, previous: Dataset | None) -> None:
+    def write_texts(self, previous: Dataset | None, checked: Guarded) -> None:
         """What is copied from the workspace, and the small files."""
         shutil.copyfile(self.workspace.repositories_path, self.stage / "repositories.toml")
         for source in (self.workspace.environments_dir, self.workspace.splits_dir):
             _copy_files(source, self.stage / source.name)
         self._write_lines("tasks.jsonl", (self._task_line(item) for item in self.compiled.tasks))
+        self._write_lines("check.json", [checked.value()])
         withdrawn = sorted(self.compiled.yanked.items())
         if withdrawn:
             lines = ({"github_id": key[0], "id": key[1], "reason": why} for key, why in withdrawn)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ...core.errors import BenchwrightError
 from ...core.files import read_json_lines
+from ...core.models import Repository
+from ...core.workspace import Workspace
+from ...curation.source import PinnedTree
+from ...validators.checks import RULES, Context, check_examples
+from ...validators.checks.guard import Opener
+from ...validators.checks.reading import rows_of_files
 from ..checksums import SUMS, changes
 from ..dataset import card_metadata, open_dataset
 from ..rows import Row, arguments_of
@@ -22,8 +29,11 @@ __all__ = ["Problem", "check_release"]
 GROUP_BYTES = 100 * 1024**2
 HUNDRED_ROWS_BYTES = 300_000_000
 """What the Hub's viewer can scan (its defaults)."""
+OVERLAP = "BW403"
+"""The rule about tasks on both sides, which is told here as release-border."""
 REQUIRED = (
-    "README.md", "CHANGELOG.md", "CITATION.cff", "THIRD_PARTY_LICENSES", "canary.txt", "composition.html",
+    "README.md", "CHANGELOG.md", "CITATION.cff", "THIRD_PARTY_LICENSES", "canary.txt", "check.json",
+    "composition.html",
     "croissant.json", "eval.yaml", "repositories.toml", "tasks.jsonl",
 )  # fmt: skip
 """Files that every release has."""
@@ -43,8 +53,11 @@ class Problem:
         return asdict(self)
 
 
-def check_release(folder: Path) -> list[Problem]:
+def check_release(folder: Path, open_here: Opener = lambda _repository: None) -> list[Problem]:
     """Everything that is wrong with the release in ``folder``; empty where it can be published.
+
+    ``open_here`` gives the repositories that are on this machine, for the rules that read them. Errors of rules that
+    were accepted when the release was built (``check.json``) are not told again.
 
     Raises:
         BenchwrightError: there is no such folder.
@@ -52,7 +65,7 @@ def check_release(folder: Path) -> list[Problem]:
     if not folder.is_dir():
         raise BenchwrightError("there is no such folder", where=str(folder), remedy="benchwright release build")
     found: list[Problem] = []
-    for check in (_checksums, _files, _card, _rows):
+    for check in (_checksums, _files, _card, _rows, partial(_rules, open_here=open_here)):
         try:
             found.extend(check(folder))
         except BenchwrightError as error:
@@ -164,6 +177,31 @@ def _rows(folder: Path) -> Iterator[Problem]:
     yield from _addresses(every)
     if "full" not in splits:
         yield Problem("release-split", "warning", "data", "there is no split called full")
+
+
+def _rules(folder: Path, open_here: Opener) -> Iterator[Problem]:
+    """What the rules of ``check`` call an error."""
+
+    def opened(repository: Repository) -> PinnedTree:
+        tree = open_here(repository)
+        if tree is None:
+            raise BenchwrightError("its pin is not on this machine", where=repository.name)
+        return tree
+
+    known = {item.github_id or 0: item for item in Workspace(folder).repositories()}
+    splits = open_dataset(str(folder), verify=False).splits
+    report = check_examples(rows_of_files(splits), Context(known, opened), RULES.values())
+    accepted = _accepted(folder / "check.json")
+    for item in report.findings:
+        if item.rule.severity == "error" and item.rule.id not in (*accepted, OVERLAP):
+            example = item.where if item.github_id is None else f"{item.github_id}/{item.id}"
+            yield Problem(item.rule.id, "error", example, f"{item.rule.name}: {item.message}")
+
+
+def _accepted(path: Path) -> dict[str, str]:
+    """Rule -> why its errors were let pass when the release was built."""
+    found = next(iter(read_json_lines(path)), (0, {}))[1].get("accepted") if path.is_file() else None
+    return found if isinstance(found, dict) else {}
 
 
 def _tasks(folder: Path, rows: Iterable[Row]) -> Iterator[Problem]:

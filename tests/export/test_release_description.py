@@ -329,3 +329,21 @@ def test_a_missing_path_is_not_taken_for_a_dataset_on_the_hub(tmp_path, monkeypa
     Path("here").mkdir()
     with pytest.raises(BenchwrightError, match="there is no such file or folder"):
         open_dataset(name)
+
+
+def test_the_rules_are_applied_to_a_release_but_for_what_was_accepted_when_it_was_built(
+    workspace, make_row, write_rows
+):
+    from benchwright.export.checksums import write_sums
+
+    import_dataset(workspace, open_dataset(str(write_rows([make_row(1, output="python train.py --lr 0.5")]))))
+    built = build_release(workspace)
+    assert json.loads((built.folder / "check.json").read_text())["accepted"] == {
+        "BW201": "the rows are about writing text down, not about what it says"
+    }
+    assert check_release(built.folder) == []
+    (built.folder / "check.json").write_text('{"accepted":{},"findings":{}}\n')
+    write_sums(built.folder)
+    (problem,) = check_release(built.folder)
+    assert (problem.rule, problem.where) == ("BW201", "31/1")
+    assert "epochs" in problem.message
