@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import BenchwrightError, InfrastructureError, PrerequisiteError
+from ..core.errors import InfrastructureError, PrerequisiteError
 
 __all__ = ["FETCH_TIMEOUT_S", "GitFailedError", "git_at", "run_git"]
 
@@ -119,11 +119,3 @@ def _redacted(text: str) -> str:
 def _last_words(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if re.match(r"(fatal|error|remote):", line.strip())]
     return (lines or stderr.strip().splitlines() or [""])[-1][:300]
-
-
-def require_directory(path: Path) -> None:
-    """Raise unless ``path`` can be made a folder of ours."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BenchwrightError(f"cannot make the folder: {error.strerror}", where=str(path)) from error

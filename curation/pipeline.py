@@ -13,7 +13,7 @@ from ..core.models import Repository
 from ..core.progress import Reporter
 from ..core.store import Store
 from ..core.workspace import Workspace
-from .memory import Memory, tool_digest
+from .cache import Memory, tool_digest
 from .workers import done_by_workers
 
 __all__ = ["Curated", "content_key", "curate"]

@@ -6,8 +6,8 @@ Comes in: a ``PinnedTree``. Goes out: candidates, best first. Open ``from_docume
 from __future__ import annotations
 
 from ...core.models import Candidate, Repository
+from ..cache import DOCUMENTS, Memory
 from ..documents import select_documents
-from ..memory import DOCUMENTS, Memory
 from ..source import PinnedTree
 from .arguments import FlagReader
 from .contexts import ContextReader

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...core.files import digest_of
 from ...core.models import Argument
+from ..cache import FLAGS, Memory, flags_key, flags_value, recalled_flags
 from ..commands.snippets import Call
 from ..flags import FlagReport, bind, flags_of
-from ..memory import FLAGS, Memory, flags_key, flags_value, recalled_flags
 from ..source import PinnedTree
 
 __all__ = ["FlagReader", "bound_arguments", "call_arguments"]

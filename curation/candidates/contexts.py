@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...core.files import digest_of
 from ...core.models import Argument, ContextPiece
+from ..cache import CONTEXTS, DEFINITIONS, Blobs, Memory
 from ..context import CONFIGURATIONS, Index, context_for, named_file
-from ..memory import CONTEXTS, DEFINITIONS, Blobs, Memory
 from ..source import PinnedTree
 from .arguments import FlagReader
 from .draft import Draft

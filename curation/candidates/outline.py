@@ -123,10 +123,6 @@ class Outline:
         leads_on = text.endswith((":", "：")) or text.startswith(("#", "|", "<", "!["))
         return end if leads_on else last
 
-    def previous_blocks(self, block: Block, span: Span) -> list[Block]:
-        """Blocks that stand before ``block`` within ``span``, in order."""
-        return [other for other in self._blocks if span[0] <= other.outer_start and other.outer_end < block.outer_start]
-
     def _trimmed(self, span: Span) -> Span:
         start, end = span
         lines = self.document.lines

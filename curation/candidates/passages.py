@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..cache import DOCUMENTS, Memory
 from ..commands import Reading, Snippet, commands_in, read_snippet, typed_python
 from ..documents import Block, Document, Heading, read_document
 from ..documents.text import decode, split_lines
-from ..memory import DOCUMENTS, Memory
 
 __all__ = ["Passage", "document_key", "mentions", "passages_of", "read_passages"]
 

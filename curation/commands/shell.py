@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -17,12 +17,11 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from .masking import Masked, mask
+from .shell_nodes import UNROLL, braces, expansions, holds, logical_lines, unescape, words_after
 
 __all__ = ["Command", "Reading", "read_shell"]
 
 TOO_DEEP = "it could not be read as shell: it is nested too deeply"
-UNROLL = 64
-"""At most so many turns of loops are followed in one script."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def _read_into(walker: _Walker) -> None:
     if not root.has_error:
         walker.walk_all(root.children)
         return
-    for start, end in _logical_lines(masked.parsed):
+    for start, end in logical_lines(masked.parsed):
         line = masked.parsed[start:end]
         part = _parser().parse(b"\n" * masked.parsed.count(b"\n", 0, start) + line).root_node
         shift = start - masked.parsed.count(b"\n", 0, start)
@@ -105,14 +104,6 @@ def _read_into(walker: _Walker) -> None:
         if part.has_error:
             walker.unread += 1
         walker.walk_all(part.children)
-
-
-def _logical_lines(data: bytes) -> Iterator[tuple[int, int]]:
-    start = 0
-    for match in re.finditer(rb"(?<!\\)\n|\Z", data):
-        if match.start() > start:
-            yield start, match.start()
-        start = match.end()
 
 
 @dataclass
@@ -183,7 +174,7 @@ class _Walker:
             # the first part runs in this shell, every member of the pipe in one of its own
             before = self.cwd
             self.walk(part, redirects if number == len(parts) - 1 else ())
-            if number or not _holds(part, "list"):
+            if number or not holds(part, "list"):
                 self.cwd = before
 
     def _for(self, node: Node) -> None:
@@ -199,7 +190,7 @@ class _Walker:
             if not static:
                 values = []
                 break
-            values += _braces(value) if word.type in ("concatenation", "brace_expression", "word") else [value]
+            values += braces(value) if word.type in ("concatenation", "brace_expression", "word") else [value]
         turns = (values or [""]) if self.unroll and len(self.commands) < UNROLL * 8 else (values or [""])[:1]
         for value in turns[:UNROLL]:
             self._loops.append((name, value))
@@ -261,7 +252,7 @@ class _Walker:
                 return self._quoted(node.children[-1])
             case _:
                 text = self._original(node)
-                return re.sub(r"\\\n", "", text) if node.type == "number" else _unescape(text), True
+                return re.sub(r"\\\n", "", text) if node.type == "number" else unescape(text), True
 
     def _quoted(self, node: Node) -> tuple[str, bool]:
         closed = len(self._original(node)) > 1 and self._original(node).endswith('"')
@@ -301,7 +292,7 @@ class _Walker:
         inner = tuple(child for child in node.children if child.type.endswith("_redirect"))
         if not words:
             return
-        words += _words_after(redirect for redirect in (*inner, *redirects))
+        words += words_after(redirect for redirect in (*inner, *redirects))
         words.sort(key=lambda word: word.start_byte)
         values = [self._word(word) for word in words]
         argv = tuple(text for text, _ in values)
@@ -335,7 +326,7 @@ class _Walker:
         if not self.unroll:
             return self._slice(start, end)
         text, at = "", start
-        for expansion in _expansions(nodes):
+        for expansion in expansions(nodes):
             value, known = self._expansion(expansion)
             if known and start <= expansion.start_byte and expansion.end_byte <= end:
                 text += self._slice(at, expansion.start_byte) + value
@@ -363,44 +354,3 @@ class _Walker:
             return target
         joined = posixpath.normpath(posixpath.join(self.cwd, target.rstrip("/") or "."))
         return "" if joined == "." else joined
-
-
-def _holds(node: Node, kind: str) -> bool:
-    return node.type == kind or any(child.type == kind for child in node.children)
-
-
-def _words_after(redirects: Iterable[Node]) -> list[Node]:
-    """Words that follow a redirection's own target: the grammar hangs them below it."""
-    found: list[Node] = []
-    for redirect in redirects:
-        if redirect.type == "file_redirect":
-            destinations = [child for child in redirect.children if child.is_named and child.type != "file_descriptor"]
-            found += destinations[1:]
-    return found
-
-
-def _expansions(nodes: Iterable[Node]) -> list[Node]:
-    found: list[Node] = []
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if node.type in ("simple_expansion", "expansion"):
-            found.append(node)
-        elif node.type != "raw_string":
-            waiting += node.children
-    return sorted(found, key=lambda node: node.start_byte)
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: "" if match[1] == "\n" else match[1], text, flags=re.DOTALL)
-
-
-def _braces(word: str) -> list[str]:
-    """``{1..3}`` and ``a{b,c}`` as lists; anything else, and long ranges, as one word."""
-    ranged = re.fullmatch(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.(\d+))?\}", word)
-    if ranged:
-        first, last, step = int(ranged[1]), int(ranged[2]), int(ranged[3] or 1) or 1
-        values = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-        return [str(value) for value in values[:UNROLL]]
-    listed = re.fullmatch(r"([^{}]*)\{([^{}]+,[^{}]*)\}([^{}]*)", word)
-    return [f"{listed[1]}{part}{listed[3]}" for part in listed[2].split(",")] if listed else [word]

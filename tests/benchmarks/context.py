@@ -24,9 +24,9 @@ from tree_sitter import Language, Parser, Query, QueryCursor
 
 from benchwright.core.store import Store
 from benchwright.core.workspace import Workspace
+from benchwright.curation.cache import DEFINITIONS, Blobs, Memory
 from benchwright.curation.context import Index, index_source
 from benchwright.curation.context.index import QUERY
-from benchwright.curation.memory import DEFINITIONS, Blobs, Memory
 from benchwright.curation.presets import preset_repositories
 from benchwright.curation.source import PinnedTree, open_tree
 
