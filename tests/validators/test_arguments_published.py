@@ -19,6 +19,8 @@ from benchwright.curation.presets import preset_repositories
 from benchwright.curation.source import PinnedTree, open_tree
 from benchwright.validators.arguments import check_arguments, trace_shell
 from benchwright.validators.arguments.programs import Bound, bound_call
+from benchwright.validators.checks import check_dataset, selected
+from benchwright.validators.controls import Judged, judged
 
 BESIDE = Path(__file__).parents[3]
 PUBLISHED = BESIDE / "shared" / "data" / "ml-bench"
@@ -218,3 +220,39 @@ def test_written_differently_but_equal_is_accepted_every_time() -> None:
                     refused.append((row["github_id"], row["id"], kind, code))
     assert tried > 1500
     assert refused == []
+
+
+# what the audit of the published rows knows, found by the rules -------------------------------------------------
+
+
+def test_check_finds_what_the_audit_knows_and_no_undefined_flag_more() -> None:
+    audit = [json.loads(line) for line in (PUBLISHED / "audit.jsonl").read_text("utf-8").splitlines()]
+    pins = preset_repositories("ml-bench")
+    rules = selected(["BW102", "BW202", "BW301"], ())
+    mirrors = [f"file://{MIRRORS}/{{owner}}+{{name}}/repo"]
+    files = {"full": [PUBLISHED / "rows.jsonl"]}
+    report = check_dataset(files, pins, rules, clones_dir=Path("/nonexistent"), mirrors=mirrors)
+    found: dict[str, set[tuple[int | None, int | None]]] = {"BW102": set(), "BW202": set(), "BW301": set()}
+    for item in report.findings:
+        found[item.rule.id].add((item.github_id, item.id))
+    known = {
+        "BW102": {(row["github_id"], row["id"]) for row in audit if not row["type_ok"]},
+        "BW202": {(row["github_id"], row["id"]) for row in audit if row["validator_missing_keys"]},
+        "BW301": {(row["github_id"], row["id"]) for row in audit if row["undefined_flags"]},
+    }
+    assert {rule: len(rows) for rule, rows in known.items()} == {"BW102": 1, "BW202": 14, "BW301": 5}
+    assert found == known
+
+
+def test_the_near_misses_of_every_sound_output_are_refused() -> None:
+    tried, accepted_all_the_same = 0, []
+    for row in sound():
+        example = Judged(
+            row["output"], row["type"], row["arguments"], row["path"], row["prefix_code"], tree_of(row["github_id"])
+        )
+        assert example.refusal(row["output"]) == ""
+        refused, passed = judged(example)
+        tried += len(refused) + len(passed)
+        accepted_all_the_same += [(row["github_id"], row["id"], name) for name in passed]
+    assert tried > 500
+    assert accepted_all_the_same == []
