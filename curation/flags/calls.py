@@ -33,6 +33,10 @@ __all__ = ["Calls"]
 DEEPEST = 24
 LONGEST_LIST = 256
 """Items; a list that grows beyond is data, not choices, and following each of its appends takes quadratic time."""
+_WHOLE_PARSERS = frozenset(
+    ("tyro.cli", "simple_parsing.parse", "jsonargparse.CLI", "jsonargparse.auto_cli", "pyrallis.parse", "draccus.parse")
+)
+"""Functions that make a parser of a class or function and use it at once."""
 _PARSER_CLASSES = ("ArgumentParser", "ArgParser", "OptionParser")
 _DEFINITION = re.compile(r"DEFINE_[a-z_]+$|mark_flags?_as_required$|(?:gnu_)?getopt$")
 _HARMLESS = ("builtins.", "argcomplete.", "logging.", "pprint.", "warnings.", "copy.")
@@ -142,7 +146,8 @@ class Calls(ParserCalls):
     def apply(self, target: Value, given: Given, scope: Scope, owner: Value | None = None) -> Value:
         """The result of calling ``target``."""
         if isinstance(target, Function):
-            if self.carries_parser(given) or self.relevant(target) or target.node.type == "lambda":
+            own_method = isinstance(target.bound, Instance) and target.bound.parser is not None
+            if own_method or self.carries_parser(given) or self.relevant(target) or target.node.type == "lambda":
                 return self.follow(target, given)
             return Unknown(text_of(given.node))
         if isinstance(target, Class):
@@ -168,6 +173,16 @@ class Calls(ParserCalls):
             return Group(state)
         if name == "HfArgumentParser":
             return self.dataclass_parser(given)
+        if target.dotted in _WHOLE_PARSERS:
+            state = self.new_parser(given.where)
+            state.parsed = True
+            if target.dotted == "simple_parsing.parse" and given.positional:
+                self.add_fields(state, given.positional[0], given.where)
+            else:
+                state.unresolved.append(f"{given.where}: flags that {target.dotted} makes")
+            return Unknown(text_of(given.node))
+        if target.dotted == "builtins.dict" and not given.positional and not given.uncertain:
+            return self.table_of({key: value for key, (value, _) in given.keywords.items()})
         if name in ("deepcopy", "copy") and given.positional:
             return given.positional[0][0]
         if name == "partial" and given.positional:

@@ -13,7 +13,7 @@ from .parser_calls import Given
 from .parsers import Keyword, make_flag, type_of_default
 from .report import Flag, FlagReport
 from .scopes import Scope
-from .syntax import text_of
+from .syntax import text_of, walk
 from .values import Const, External, Function
 
 __all__ = ["read_click"]
@@ -44,12 +44,34 @@ def read_click(reading: Interpreter, path: str, root: Node) -> FlagReport:
                     Flag(Argument(name="version", flag="--version", type="bool"), ("--version",), action="version")
                 )
             elif word is None:
-                unresolved.append(f"{given.where}: flags that @{text_of(expression)} may add")
+                shared = shared_flags(reading, expression, scope)
+                flags.extend(shared)
+                if not shared:
+                    unresolved.append(f"{given.where}: flags that @{text_of(expression)} may add")
         flags.append(Flag(Argument(name="help", flag="--help", type="bool"), ("--help",), action="help"))
         report = FlagReport("click", tuple(flags), not unresolved, tuple(unresolved), allow_abbrev=False)
         is_group = any(word == "group" for word, _ in words)
         commands.append(Command(name, shown, parent, report, is_group))
     return assembled(commands, called_names(root))
+
+
+def shared_flags(reading: Interpreter, expression: Node, scope: Scope, depth: int = 0) -> list[Flag]:
+    """The flags that a decorator of the repository adds: every option and argument its function calls or applies."""
+    callee = expression.child_by_field_name("function") if expression.type == "call" else expression
+    helper = reading.evaluate(callee, scope) if callee is not None else None
+    if not isinstance(helper, Function) or depth > 3:
+        return []
+    found: list[Flag] = []
+    for node in walk(helper.node):
+        is_decorator = node.parent is not None and node.parent.type == "decorator"
+        if node.type != "call" and not is_decorator:
+            continue
+        word, _ = click_word(reading, node, helper.scope)
+        if word in ("option", "argument"):
+            found.append(click_flag(word, given_of(reading, node, helper.scope)))
+        elif word is None and (is_decorator or (node.child_by_field_name("arguments") is not None)):
+            found.extend(shared_flags(reading, node, helper.scope, depth + 1))
+    return found
 
 
 def click_word(reading: Interpreter, expression: Node, scope: Scope) -> tuple[str | None, str | None]:

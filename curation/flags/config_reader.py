@@ -16,7 +16,7 @@ from .report import Flag, FlagReport, SourceFiles
 from .syntax import children, text_of, walk
 from .values import Const
 
-__all__ = ["config_arguments", "read_hydra"]
+__all__ = ["config_arguments", "read_hydra", "read_omegaconf"]
 
 MOST_KEYS = 2000
 DEEPEST = 30
@@ -121,6 +121,30 @@ def read_hydra(reading: Interpreter, path: str, root: Node) -> FlagReport:
             reading, posixpath.normpath(posixpath.join(posixpath.dirname(path), folder or ".")), name, given.where
         )
     return FlagReport()
+
+
+def read_omegaconf(reading: Interpreter, path: str, root: Node) -> FlagReport:
+    """The keys of the files that a program loads by their names, where ``OmegaConf.from_cli`` takes ``key=value``.
+
+    Any other key is taken as well, so that unknown ones are no mistake.
+    """
+    scope = reading.module(path)
+    found: dict[str, Argument] = {}
+    unresolved: list[str] = []
+    for node in walk(root):
+        callee = node.child_by_field_name("function") if node.type == "call" else None
+        if callee is None or text_of(callee).rsplit(".", 2)[-2:] != ["OmegaConf", "load"]:
+            continue
+        given = given_of(reading, node, scope)
+        named = given.positional[0][0].value if given.positional and isinstance(given.positional[0][0], Const) else None
+        places = [posixpath.normpath(posixpath.join(base, str(named))) for base in ("", posixpath.dirname(path))]
+        file = next((place for place in places if reading.source(place) is not None), None) if named else None
+        if file is None:
+            unresolved.append(f"{given.where}: the keys of {text_of(node)[:80]}")
+        for argument in leaves(reading.source(file) or b"", file) if file is not None else ():
+            found[argument.name] = argument
+    flags = tuple(Flag(argument) for argument in found.values())
+    return FlagReport("hydra", flags, not unresolved, tuple(unresolved), allow_abbrev=False, accepts_unknown=True)
 
 
 def composed(reading: Interpreter, folder: str, name: str, where: str) -> FlagReport:

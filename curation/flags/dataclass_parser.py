@@ -1,9 +1,9 @@
-"""``HfArgumentParser``: the fields of data classes as flags."""
+"""``HfArgumentParser`` and simple_parsing's ``add_arguments``: the fields of data classes as flags."""
 
 from __future__ import annotations
 
 from .parser_calls import Given
-from .parsers import Keyword, make_flag
+from .parsers import Keyword, ParserState, make_flag
 from .relevance import Relevance
 from .report import Flag
 from .signatures import Parameter, annotation_of, fields_of
@@ -19,18 +19,21 @@ class DataclassParser(Relevance):
     def dataclass_parser(self, given: Given) -> Value:
         state = self.new_parser(given.where)
         handed = given.positional[0] if given.positional else given.keywords.get("dataclass_types")
-        if handed is None:
-            return Group(state)
+        if handed is not None:
+            self.add_fields(state, handed, given.where)
+        return Group(state)
+
+    def add_fields(self, state: ParserState, handed: Keyword, where: str) -> None:
+        """Add the fields of one data class, or of each in a tuple or list."""
         value, text = handed
         for item in [value] if isinstance(value, Class) else items_of(value) or [value]:
             if not isinstance(item, Class):
                 name = getattr(item, "dotted", getattr(item, "text", text))
-                state.unresolved.append(f"{given.where}: flags of {name}, which is not in this repository")
+                state.unresolved.append(f"{where}: flags of {name}, which is not in this repository")
                 continue
             for cls in reversed(self.ancestry(item)):
                 for parameter in fields_of(cls.node):
                     state.add(self.field_flag(cls, parameter))
-        return Group(state)
 
     def field_flag(self, cls: Class, field: Parameter) -> Flag:
         where = f"{cls.scope.path}:{field.node.start_point.row + 1}"

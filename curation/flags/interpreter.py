@@ -23,7 +23,7 @@ __all__ = ["Interpreter"]
 MOST_STEPS = 400_000
 LONGEST_LOOP = 300
 SHORT_LOOP = 12
-_MAKES_FLAGS = re.compile(rb"add_(?:argument|option|parser)|DEFINE_|set_defaults|parser\b|parents\b")
+_MAKES_FLAGS = re.compile(rb"add_(?:arguments?|option|parser)|DEFINE_|set_defaults|parser\b|parents\b")
 
 
 class Stop(Exception):  # noqa: N818 - reading ends early, nothing failed

@@ -10,7 +10,7 @@ from typing import Any
 from tree_sitter import Node
 
 from .expressions import Expressions, sequence
-from .parsers import ParserState, make_flag
+from .parsers import Keyword, ParserState, make_flag
 from .scopes import Scope
 from .syntax import text_of, walk
 from .values import Class, Const, Function, Group, Instance, Items, Subparsers, Table, Unknown, Value, items_of, table
@@ -125,6 +125,11 @@ class ParserCalls(Expressions):
                 state.notes.append(f"{given.where}: defaults are replaced by {text_of(given.node)}")
         elif name.startswith("parse_") and name.endswith(("args", "intermixed_args")):
             return self.parse(state, name, given)
+        elif name == "add_arguments":  # simple_parsing's
+            for handed in given.positional[:1]:
+                self.add_fields(state, handed, given.where)
+        elif name.startswith("add_"):
+            state.unresolved.append(f"{given.where}: flags that {text_of(given.node)[:80]} may add")
         return Unknown(text_of(given.node))
 
     def parse(self, state: ParserState, name: str, given: Given) -> Value:
@@ -226,6 +231,10 @@ class ParserCalls(Expressions):
     @abstractmethod
     def class_relevant(self, cls: Class) -> bool:
         """Whether a parser can be reached through a class."""
+
+    @abstractmethod
+    def add_fields(self, state: ParserState, handed: Keyword, where: str) -> None:
+        """Add the fields of data classes as flags."""
 
     @abstractmethod
     def dataclass_parser(self, given: Given) -> Value:

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from .absl_reader import read_absl
 from .argparse_reader import chosen, summary
 from .click_reader import read_click
-from .config_reader import read_hydra
+from .config_reader import read_hydra, read_omegaconf
 from .fire_reader import read_fire
 from .interpreter import Interpreter, Stop
 from .library import library_of
@@ -26,6 +26,7 @@ Reader = Callable[[Interpreter, str, Node], FlagReport]
 
 _READERS: tuple[tuple[re.Pattern[bytes], Reader], ...] = (
     (re.compile(rb"\bhydra\.main\b"), read_hydra),
+    (re.compile(rb"\bOmegaConf\.from_cli\b"), read_omegaconf),
     (re.compile(rb"\bclick\b.*\b(?:command|group)\b|\bclick\.(?:command|group|option)", re.DOTALL), read_click),
     (re.compile(rb"\btyper\b"), read_typer),
     (re.compile(rb"\bfire\.Fire\b|from fire import"), read_fire),
@@ -88,7 +89,7 @@ def read(reading: Interpreter, path: str, source: bytes) -> FlagReport:
     for words, reader in _READERS:
         if words.search(source):
             report = reader(reading, path, root)
-            if report.flags or report.unresolved:
+            if report.flags or report.unresolved or report.accepts_unknown:
                 return report
     reading.last_resort(scope)
     if chosen(reading.parsers):

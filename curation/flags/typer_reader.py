@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,8 +15,8 @@ from .parsers import Keyword, make_flag
 from .report import Flag, FlagReport
 from .scopes import Lazy, Scope
 from .signatures import Parameter, annotation_of, parameters_of
-from .syntax import call_arguments, parse_python, text_of, walk
-from .values import Const, Function, Value
+from .syntax import call_arguments, children, parse_python, string_value, text_of, walk
+from .values import Class, Const, Function, Value
 
 __all__ = ["read_typer"]
 
@@ -156,8 +157,10 @@ def parameter_flag(reading: Interpreter, parameter: Parameter, scope: Scope) -> 
     needed = "default" not in wanted
     annotation = annotation_of(parameter.annotation)
     is_option = marker_word(marker) == "Option" if marker is not None else not needed
-    if annotation.choices is not None:
-        wanted["choices"] = (Const(list(annotation.choices)), "")
+    choices = annotation.choices or members_of(reading, annotation.type, scope)
+    if choices is not None:
+        annotation = replace(annotation, type=annotation.type if annotation.choices else "str")
+        wanted["choices"] = (Const(list(choices)), "")
     if not is_option:
         nargs = "*" if annotation.is_list and not needed else "+" if annotation.is_list else None if needed else "?"
         wanted["nargs"] = (Const(nargs), "")
@@ -175,3 +178,23 @@ def parameter_flag(reading: Interpreter, parameter: Parameter, scope: Scope) -> 
     flag = make_flag(on, wanted, defined_at=where)
     argument = flag.argument.model_copy(update={"type": annotation.type})
     return replace(flag, argument=argument, options=(*on, *off), negations=off)
+
+
+def members_of(reading: Interpreter, kind: str, scope: Scope) -> tuple[str, ...] | None:
+    """The values of an enumeration's members, which typer takes as choices; None where ``kind`` names none."""
+    cls = reading.lookup(kind, scope) if kind.isidentifier() else None
+    if isinstance(cls, Lazy):
+        cls = reading.opened(cls)
+    bases = cls.node.child_by_field_name("superclasses") if isinstance(cls, Class) else None
+    body = cls.node.child_by_field_name("body") if isinstance(cls, Class) else None
+    if bases is None or body is None or not re.search(r"\w*Enum\b", text_of(bases)):
+        return None
+    values = (
+        string_value(right)
+        for statement in children(body)
+        for node in (children(statement) if statement.type == "expression_statement" else [])
+        if node.type == "assignment"
+        and (right := node.child_by_field_name("right")) is not None
+        and right.type == "string"
+    )
+    return tuple(value for value in values if isinstance(value, str)) or None

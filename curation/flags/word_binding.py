@@ -64,7 +64,8 @@ class WordBinder:
             behind.append(following)
         self.binding.unknown[option] = [value] if sign else behind
         self.binding.extras.append(word)
-        self.problem("unknown_option", word, None, "the program has no such option")
+        kind: ProblemKind = "ok_unknown" if self.report.accepts_unknown else "unknown_option"
+        self.problem(kind, word, None, "the program has no such option")
 
     def store(self, flag: Flag, option: str | None, value: str) -> None:
         """One value, converted and checked; several flags of the same name add up where they are meant to."""

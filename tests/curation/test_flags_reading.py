@@ -267,7 +267,8 @@ def test_the_case_of_the_parser_that_must_not_run() -> None:
 
 def test_the_options_of_a_shift_loop_are_flags_and_no_positions() -> None:
     source = (
-        'while [ $# -gt 0 ]; do\n  case "$1" in\n    -n|--name) NAME="$2"; shift 2 ;;\n    --rate=*) RATE="${1#*=}"; shift ;;\n'
+        'while [ $# -gt 0 ]; do\n  case "$1" in\n    -n|--name) NAME="$2"; shift 2 ;;\n'
+        '    --rate=*) RATE="${1#*=}"; shift ;;\n'
         "    --dry) DRY=1; shift ;;\n    *) exit 1 ;;\n  esac\ndone\n"
     )
     report = flags_of(Files({"go.sh": source}), "go.sh")
@@ -299,3 +300,70 @@ def test_a_folder_gives_way_to_a_package_of_its_name_further_on() -> None:
         "net/scripts/run.py",
     )
     assert "--deep" in report.options
+
+
+def test_decorators_of_the_repository_bring_their_click_options() -> None:
+    source = (
+        "import click\n\n\ndef common(f):\n    f = click.option('--seed', type=int, default=1)(f)\n    return f\n\n\n"
+        "def with_device(f):\n    @click.option('--device', type=click.Choice(['cpu', 'cuda']))\n"
+        "    def inner(*a):\n        return f(*a)\n    return inner\n\n\n"
+        "@click.command()\n@common\n@with_device\n@click.argument('path')\ndef main(path):\n    pass\n\n\nmain()\n"
+    )
+    report = read(source)
+    assert report.complete
+    assert {"--seed", "--device"} <= set(report.options)
+    assert flag(report, "device").argument.choices == ("cpu", "cuda")
+
+
+def test_an_enumeration_gives_typer_its_choices() -> None:
+    source = (
+        "import typer\nfrom enum import Enum\n\n\nclass Mode(str, Enum):\n    fast = 'fast'\n    slow = 'slow'\n\n\n"
+        "def main(mode: Mode = Mode.fast):\n    pass\n\n\ntyper.run(main)\n"
+    )
+    mode = flag(read(source), "mode").argument
+    assert (mode.type, mode.default, mode.choices) == ("str", "fast", ("fast", "slow"))
+
+
+def test_methods_of_a_class_that_derives_from_the_parser_are_followed() -> None:
+    source = (
+        "import argparse\n\n\nclass Own(argparse.ArgumentParser):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.add_argument('--base')\n\n    def add_more(self):\n        self.add_argument('--more')\n\n\n"
+        "p = Own()\np.add_more()\np.parse_args()\n"
+    )
+    assert {"--base", "--more"} <= set(read(source).options)
+
+
+def test_data_classes_and_dictionaries_of_keywords_give_flags() -> None:
+    source = (
+        "from dataclasses import dataclass\nfrom simple_parsing import ArgumentParser\n\n\n@dataclass\nclass Options:\n"
+        "    rate: float = 0.1\n\n\nkw = dict(type=int, default=3)\np = ArgumentParser()\n"
+        "p.add_arguments(Options, dest='options')\np.add_argument('--depth', **kw)\np.parse_args()\n"
+    )
+    report = read(source)
+    assert flag(report, "rate").argument.default == 0.1
+    assert (flag(report, "depth").argument.type, flag(report, "depth").argument.default) == ("int", 3)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import tyro\n\n\ndef main(a: int):\n    pass\n\n\ntyro.cli(main)\n",
+        "import argparse\nimport other\n\np = argparse.ArgumentParser()\np.add_special_args()\np.parse_args()\n",
+    ],
+)
+def test_what_other_packages_add_is_said_to_be_unknown(source: str) -> None:
+    report = read(source)
+    assert not report.complete
+    assert report.unresolved
+
+
+def test_keys_of_loaded_configurations_are_taken_from_the_command_line() -> None:
+    source = (
+        "from omegaconf import OmegaConf\n\nbase = OmegaConf.load('conf/base.yaml')\n"
+        "print(OmegaConf.merge(base, OmegaConf.from_cli()))\n"
+    )
+    files = Files({"run.py": source, "conf/base.yaml": "lr: 0.1\nnet:\n  name: a\n"})
+    bound = bind(flags_of(files, "run.py"), ["lr=0.2", "net.name=b", "new=1"])
+    assert bound.values == {"lr": 0.2, "net.name": "b"}
+    assert bound.accepted
