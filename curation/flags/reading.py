@@ -15,8 +15,9 @@ from .config_reader import read_hydra, read_omegaconf
 from .fire_reader import read_fire
 from .interpreter import Interpreter, Stop
 from .library import library_of
-from .plain_readers import read_argv, read_getopt, read_shell
+from .plain_readers import read_argv, read_getopt
 from .report import FlagReport, SourceFiles
+from .shell_reader import read_shell
 from .syntax import parse_python
 from .typer_reader import read_typer
 
