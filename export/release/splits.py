@@ -12,6 +12,8 @@ from ...core.workspace import Workspace
 __all__ = ["check_split_name", "is_train", "read_split", "split_names", "write_split"]
 
 NAME = re.compile(r"^\w+(\.\w+)*$")
+TRAIN = re.compile(r"(?:^|[._])train(?:ing)?(?:[._]|$)")
+"""The word train, or training, in a split's name; ``export chat`` goes by the same."""
 
 
 def check_split_name(name: str) -> None:
@@ -26,7 +28,7 @@ def check_split_name(name: str) -> None:
 
 def is_train(name: str) -> bool:
     """Whether a split is for training (``id_train``, ``ood_train``): what it holds is not measured."""
-    return name.split("_")[-1] == "train"
+    return TRAIN.search(name) is not None
 
 
 def split_names(workspace: Workspace) -> list[str]:

@@ -147,6 +147,17 @@ def test_no_task_and_nothing_nearly_the_same_crosses_the_border(filled, made):
     assert 0.5 < share < 0.7
 
 
+@pytest.mark.parametrize(
+    ("name", "training"),
+    [("id_train", True), ("train", True), ("training.v2", True), ("train_2", True), ("full", False), ("trains", False)],
+)
+def test_a_split_is_for_training_where_its_name_has_the_word(name, training):
+    from benchwright.export.chat import TRAIN
+    from benchwright.export.release.splits import is_train
+
+    assert is_train(name) == (TRAIN.search(name) is not None) == training
+
+
 def test_the_quarter_is_a_quarter_of_every_repository_and_type(filled, made):
     assign_splits(filled)
     rows = {f"repository{row.github_id - 1}/{row.id}": row for row in made.rows}
