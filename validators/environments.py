@@ -14,13 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from ..core.errors import BenchwrightError, InfrastructureError, PrerequisiteError
 from ..core.files import atomic_write, digest_of, staged_directory
 from ..core.progress import Reporter
 from ..core.workspace import cache_dir
 from .assets import place_assets
 from .bases import Base, open_base
-from .packages import check_space, install, normalise, pins, resolve, unpacked_bytes
+from .packages import check_space, fetch, install, normalise, pins, resolve, unpacked_bytes
 from .published import pulled_system
 from .recipes import Recipe, find_recipes, read_recipe
 from .sandbox.contract import System
@@ -111,13 +113,19 @@ def build(environments_dir: Path | None, name: str, reporter: Reporter) -> Statu
 
 
 def _fill(recipe: Recipe, base: Base, lock: str, system: System) -> None:
-    check_space(unpacked_bytes(lock), f"the environment {system.name}")
-    with staged_directory(environment_folder(system.digest)) as staging:
-        log, large = install(base, lock, staging / "packages", system.name) if lock else ("", [])
-        if recipe.assets:
-            place_assets(recipe.assets, staging / "assets")
-        atomic_write(staging / LAYERS_NAME, "".join(f"{folder}\n" for folder in large))
-        atomic_write(staging / "build.log", log)
+    fetch(lock, base, system.name)
+    check_space(unpacked_bytes(lock, base), f"the environment {system.name}")
+    folder = environment_folder(system.digest)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if folder.is_dir():
+            return  # another process was faster
+        with staged_directory(folder) as staging:
+            log, large = install(base, lock, staging / "packages", system.name) if lock else ("", [])
+            if recipe.assets:
+                place_assets(recipe.assets, staging / "assets")
+            atomic_write(staging / LAYERS_NAME, "".join(f"{path}\n" for path in large))
+            atomic_write(staging / "build.log", log)
 
 
 def build_many(environments_dir: Path, names: Sequence[str], every: bool, reporter: Reporter) -> list[Status]:

@@ -28,6 +28,7 @@ from .recipes import Recipe
 
 __all__ = [
     "check_space",
+    "fetch",
     "hashes",
     "install",
     "normalise",
@@ -68,9 +69,8 @@ def install(base: Base, lock: str, packages: Path, name: str) -> tuple[str, list
     Gives the log, and the unpacked folders of large wheels, the largest first.
 
     Raises:
-        BenchwrightError: a wheel cannot be had any more, or not for this base.
+        BenchwrightError: a wheel does not fit this base.
     """
-    _fetch(lock, base, name)
     logs = []
     large: list[tuple[int, Path]] = []
     packages.mkdir(parents=True)
@@ -83,9 +83,13 @@ def install(base: Base, lock: str, packages: Path, name: str) -> tuple[str, list
     return "".join(logs), [folder for _, folder in sorted(large, reverse=True)]
 
 
-def unpacked_bytes(lock: str) -> int:
-    """What the lock's wheels will take unpacked, where they were fetched."""
-    return sum(sum(entry.file_size for entry in zipfile.ZipFile(wheel).infolist()) for wheel in _wheels(lock))
+def unpacked_bytes(lock: str, base: Base) -> int:
+    """What those of the lock's wheels will take that are not unpacked for this base yet; they must be fetched."""
+    total = 0
+    for wheel in _wheels(lock):
+        with zipfile.ZipFile(wheel) as opened:
+            total += 0 if _place(wheel, base).is_dir() else sum(entry.file_size for entry in opened.infolist())
+    return total
 
 
 # resolving and fetching ------------------------------------------------------------------------------------
@@ -113,7 +117,12 @@ def _download(pinned: Sequence[str], base: Base, folder: str, name: str) -> None
         _pip(["download", "--no-deps", *_target(base), "--dest", folder, "-r", requirements.name], name, base)
 
 
-def _fetch(lock: str, base: Base, name: str) -> None:
+def fetch(lock: str, base: Base, name: str) -> None:
+    """Have every wheel of the lock in the cache.
+
+    Raises:
+        BenchwrightError: one cannot be had any more.
+    """
     missing = [line for line in lock.splitlines() if not any(wheel_folder(_hash(line)).glob("*.whl"))]
     if missing:
         with tempfile.TemporaryDirectory(dir=_folder("wheels"), prefix=".fetch-") as folder:
@@ -142,8 +151,13 @@ def unpacked_folders(lock: str, base: Base) -> Iterator[Path]:
         yield _folder("unpacked") / digest_of([sha256, base.python, base.minor, base.packages_at])[:20]
 
 
-def _unpacked(wheel: Path, base: Base, name: str) -> tuple[Path, str]:
+def _place(wheel: Path, base: Base) -> Path:
     (folder,) = unpacked_folders(f"x --hash=sha256:{wheel.parent.name}", base)
+    return folder
+
+
+def _unpacked(wheel: Path, base: Base, name: str) -> tuple[Path, str]:
+    folder = _place(wheel, base)
     if not folder.is_dir():
         with FileLock(f"{folder}.lock"):
             if not folder.is_dir():

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tomlkit
+from filelock import FileLock
 from pydantic import Field
 
 from ..core.config import read_toml
@@ -177,8 +178,12 @@ def _pull_one(client: DockerClient, registry: str, name: str, record: PublishedI
     if image.labels.get(LABEL_ENVIRONMENT) != record.digest:
         raise BenchwrightError(f"the image {reference} is not the environment that is recorded", where=where)
     image.tag(record.image, record.digest[:16])
-    if not _root(record).is_dir():
-        with staged_directory(_root(record).parent) as staging:
+    folder = _root(record).parent
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if folder.is_dir():
+            return Transfer(name, reference, record.digest)
+        with staged_directory(folder) as staging:
             export_root(client, reference, staging / "root")
             make_places(staging / "root")
     return Transfer(name, reference, record.digest)

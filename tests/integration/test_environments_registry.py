@@ -101,6 +101,13 @@ def run(workspace: Workspace, name: str, code: str, sandbox: str) -> Outcome:
         raise
 
 
+def prune_cache(environments_dir: Path | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Prune without the engine, which other tests use at the same time."""
+    with monkeypatch.context() as away:
+        away.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine.sock")
+        return prune(environments_dir)
+
+
 def test_built_pushed_pruned_and_pulled_by_digest_it_runs_in_every_sandbox(
     workspace: Workspace, registry: str, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,11 +133,11 @@ def test_built_pushed_pruned_and_pulled_by_digest_it_runs_in_every_sandbox(
     assert f"{registry}/benchwright/cobble@sha256:" in pushed.reference
     assert pushed.reference.rpartition("@")[2] in (workspace.environments_dir / "cobble" / "image.toml").read_text()
 
-    # another machine: neither the image nor anything in the cache
-    prune(None)
+    # another machine: neither the image nor anything in the cache (of the engine only what is ours)
+    prune_cache(None, monkeypatch, tmp_path)
     for image in client.images.list(filters={"label": f"org.benchwright.environment={built.digest}"}):
         client.images.remove(image.id, force=True)
-    shutil.rmtree(tmp_path / "cache")
+    assert not [path for path in (tmp_path / "cache" / "environments").iterdir() if path.is_dir()]
     with pytest.raises(PrerequisiteError, match="is not built"):
         open_system(workspace.environments_dir, "cobble")
 
@@ -141,7 +148,9 @@ def test_built_pushed_pruned_and_pulled_by_digest_it_runs_in_every_sandbox(
     assert after == before
     assert check(workspace.environments_dir, "cobble") == []
     assert {s.name: s.built for s in statuses(workspace.environments_dir)}["cobble"]
-    assert not any("cobble" in name or "pulled" in name for name in prune(workspace.environments_dir))
+    assert not any(
+        "cobble" in name or "pulled" in name for name in prune_cache(workspace.environments_dir, monkeypatch, tmp_path)
+    )
 
     # a changed recipe is not served by the old image
     recipe(workspace, "cobble", 'requirements = ["jinja2<4"]\n')
