@@ -29,10 +29,12 @@ from .sandbox import Run, Sandbox, System, open_sandbox
 from .sandbox.contract import Interpreter
 from .trees import tree_of
 
-__all__ = ["Job", "Runner", "run_file"]
+__all__ = ["Job", "Runner", "beside_gold", "run_file"]
 
 ATTEMPTS = 3
 """Runs of one job where the infrastructure fails; the script itself is never given a second chance."""
+GOLD_FACTOR, GOLD_FLOOR_S = 10.0, 10.0
+"""What else is run for an example may take this many times what its own output took here, and this long in any case."""
 SUFFIXES: Mapping[str, Interpreter] = {".sh": "bash", ".py": "python3"}
 
 
@@ -62,6 +64,19 @@ class Job:
         """The whole script with its prefix code, and what runs it."""
         script, interpreter = with_prefix(self.prefix_code, self.code, self.type)
         return script.encode("utf-8", "surrogatepass"), interpreter
+
+
+def beside_gold(job: Job, gold: Iterable[Outcome]) -> Job:
+    """``job`` with the wall limit that follows from how long the example's own output took on this machine.
+
+    ``gold``: outcomes of runs made here and now, not of recorded ones, which may be another machine's. The task's own
+    limit is never exceeded, and stands alone where none of them passed or where success is to run for a while.
+    """
+    took = max((outcome.duration_s for outcome in gold if outcome.passed), default=None)
+    if took is None or job.success.kind == "runs_for":
+        return job
+    limit = min(job.limits.timeout_s, max(GOLD_FLOOR_S, GOLD_FACTOR * took))
+    return replace(job, limits=job.limits.model_copy(update={"timeout_s": limit}))
 
 
 class Runner:

@@ -7,7 +7,7 @@ made again, so killed at any moment and started anew it ends where an undisturbe
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ from .controls import (
     standing_of,
 )
 from .controls.checking import Checked, check_controls
-from .execution import Job, Runner, run_file
+from .execution import Job, Runner, beside_gold, run_file
 from .outcomes import POLICY
 from .recipes import STANDARD
 
@@ -277,9 +277,13 @@ def _execute(
     """Make the runs; how many were recorded."""
     by_key = {f"{number} {run.name}": run for number, run in enumerate(runs)}
     recorded = 0
+    gold: defaultdict[_Item, list[Outcome]] = defaultdict(list)  # made now, on this machine
+    jobs = (replace(beside_gold(run.job, gold[run.item]), key=key) for key, run in by_key.items())
     with reporter.track("validate", len(runs)) as advance:
-        for job, outcome in runner.run(replace(run.job, key=key) for key, run in by_key.items()):
+        for job, outcome in runner.run(jobs):
             run = by_key[job.key]
+            if run.control == "gold":
+                gold[run.item].append(outcome)
             if POLICY[outcome.outcome].counted:
                 held = None if run.control == "gold" else not outcome.passed
                 most = wanted if run.control == "gold" else 1

@@ -116,6 +116,30 @@ def test_a_script_ended_by_a_signal_is_named_so(execute: Execute) -> None:
         "trap 'exit 0' EXIT; set -e; python3 absent.py",
         "sh -c 'python3 absent.py; true'; true",
         "printf '#!/usr/bin/env python3\\nexit(4)\\n' >tool; chmod +x tool; ./tool; true",
+        "set +e; python3 absent.py; set -e; true",
+        "trap : ERR; python3 absent.py; exit 0",
+        "trap 'python3 absent.py' EXIT; exit 0",
+        "find . -maxdepth 0 -exec python3 absent.py \\;",
+        "cd /tmp && find work -maxdepth 0 -exec sh -c 'python3 absent.py' \\; ; true",
+        "echo a b | xargs -n 1 sh -c 'python3 absent.py; true'",
+        "timeout 9 python3 absent.py; exit 0",
+        "timeout 9 sh -c 'python3 absent.py; exit 0'",
+        "(exec python3 absent.py) || :",
+        "sh -c 'exec python3 absent.py' & wait $! || true",
+        "python3 absent.py & wait",
+        "setsid -w python3 absent.py; true",
+        "echo `python3 absent.py` >/dev/null",
+        "f() { python3 absent.py; return 0; }; f",
+        "cat <(python3 absent.py)",
+        "for n in 1 2; do python3 absent.py && break; done; echo",
+        "case $(python3 absent.py) in *) ;; esac",
+        "python3 -c 'import os; os._exit(9)' 2>/dev/null | tee log; true",
+        "eval 'python3 absent.py; :'",
+        "bash -c 'python3 absent.py' -e; true",
+        "coproc python3 absent.py; wait; true",
+        "python3 - <<'END' || true\nraise SystemExit('no')\nEND",
+        "cp /bin/sh mysh; ./mysh -c 'python3 absent.py'; true",
+        "python3 -c 'import os; os.kill(os.getpid(), 9)'; true",
     ],
 )
 def test_a_hidden_failure_is_a_failure(execute: Execute, line: str) -> None:
@@ -139,6 +163,17 @@ def test_an_entry_point_sent_to_the_background_is_no_success(execute: Execute) -
 def test_what_an_entry_point_starts_is_its_own_affair(execute: Execute) -> None:
     outcome = execute("import subprocess; subprocess.run(['python3', '-c', 'exit(5)'])", "python3")
     assert outcome.outcome is OutcomeKind.PASSED
+
+
+def test_an_entry_point_that_fails_on_what_it_started_hides_nothing_by_it(execute: Execute) -> None:
+    code = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, 'absent.py']).returncode)"
+    outcome = execute(f'python3 -c "{code}"; true')
+    assert (outcome.outcome, outcome.exit_code, outcome.shell_exit_code) == (OutcomeKind.FAILED, 2, 0)
+
+
+def test_a_program_put_in_the_shells_place_gives_its_own_status(execute: Execute) -> None:
+    outcome = execute("exec python3 -c 'raise SystemExit(8)'; true")
+    assert (outcome.outcome, outcome.exit_code, outcome.shell_exit_code) == (OutcomeKind.FAILED, 8, 8)
 
 
 def test_success_that_is_only_printed_is_none(execute: Execute) -> None:
@@ -384,3 +419,62 @@ def test_shared_cases_give_the_outcome_they_expect(execute: Execute, tree: Path,
         assert outcome.outcome.value in kinds, (name, outcome)
         assert outcome.exit_code == wanted.get("exit_code", outcome.exit_code)
         assert outcome.background_left == wanted.get("background_left", outcome.background_left)
+
+
+@pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not on this machine")
+def test_the_shared_flood_reaches_its_end(execute: Execute, tree: Path) -> None:
+    case = CASES / "39-output-flood"
+    expected = json.loads((case / "expect.json").read_text())
+    outcome = execute((case / "run.py").read_bytes(), "python3", tree=tree, timeout_s=expected["timeout_s"])
+    assert (outcome.outcome, outcome.exit_code) == (OutcomeKind.FAILED, expected["exit_code"])
+    assert outcome.output.bytes == expected["stdout_bytes"] + expected["stderr_bytes"]
+    assert all(mark in outcome.output.head + outcome.output.tail for mark in expected["keeps"])
+    assert len(outcome.model_dump_json()) < expected["stored_output_mb"] << 20
+
+
+@pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not on this machine")
+def test_the_shared_probes_reach_nothing(execute: Execute, tree: Path) -> None:
+    case = CASES / "44-network-off"
+    expected = json.loads((case / "expect.json").read_text())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        variables = {"RBUGS_PORT": str(server.getsockname()[1])}
+        outcome = execute((case / "probe.py").read_bytes(), "python3", tree=tree, variables=variables)
+    assert outcome.outcome is OutcomeKind.PASSED
+    assert not any(word in outcome.output.head for word in expected["must_not_contain"])
+    assert json.loads(outcome.output.head)["interfaces"] == expected["interfaces"]
+    assert not outcome.network
+
+
+# what lies outside -----------------------------------------------------------------------------------------------
+
+
+def test_links_of_the_tree_lead_nowhere_outside(execute: Execute, tree: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    outside.chmod(0o777)
+    (tree / "away").symlink_to(outside)
+    (tree / ".benchwright-script").symlink_to(outside / "written")
+    (tree / "near").symlink_to("sub")
+    assert execute("true", tree=tree, folder="./away").outcome is not OutcomeKind.PASSED
+    assert execute("true", tree=tree).outcome is OutcomeKind.PASSED
+    assert execute("test -f train.py", tree=tree, folder="./near").outcome is OutcomeKind.PASSED
+    assert list(outside.iterdir()) == []
+    wanted = {"kind": "artifact", "path": "made/result"}
+    (outside / "result").write_text("new, and not the run's")
+    assert execute(f"ln -s {outside} made", tree=tree, success=wanted).outcome is OutcomeKind.FAILED
+    assert execute("mkdir made; echo 1 >made/result", tree=tree, success=wanted).outcome is OutcomeKind.PASSED
+
+
+def test_one_run_leaves_nothing_for_the_next(execute: Execute) -> None:
+    execute("echo mine >mark; echo mine >/dev/shm/mark; setsid sleep 99 & sleep 0.1", timeout_s=5)
+    outcome = execute("ls -A . /dev/shm /tmp; ps ax 2>/dev/null; ls -d /proc/[0-9]*")
+    assert "mark" not in outcome.output.head
+    assert len([line for line in outcome.output.head.split() if line.startswith("/proc/")]) <= 4
+
+
+def test_a_declared_metric_is_read_and_compared(execute: Execute) -> None:
+    wanted = {"kind": "metric", "pattern": r"accuracy: ([0-9.]+)", "at_least": 0.9}
+    assert execute("echo accuracy: 0.1; echo accuracy: 0.95", success=wanted).outcome is OutcomeKind.PASSED
+    assert execute("echo accuracy: 0.95; echo accuracy: 0.1", success=wanted).outcome is OutcomeKind.FAILED
+    assert execute("echo accuracy: 0.95; exit 3", success=wanted).outcome is OutcomeKind.FAILED
+    assert execute("true", success=wanted).outcome is OutcomeKind.FAILED

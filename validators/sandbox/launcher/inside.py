@@ -40,7 +40,10 @@ def launch(
     if not os.path.isdir(folder):
         tell("absent", inside)
         return
-    with open(os.path.join(folder, name), "wb") as file:
+    path = os.path.join(folder, name)
+    if os.path.lexists(path):
+        os.unlink(path)  # it may be a link
+    with open(path, "xb") as file:
         file.write(script)
     environment = dict(item.split("=", 1) for item in variables)
     os.makedirs(environment.get("HOME", root), exist_ok=True)
