@@ -71,16 +71,16 @@ class _Task:
         return f"repository{self.repository}/task-{self.number}"
 
 
-def make(seed: int = 5, planted: int = 80) -> Made:
+def make(seed: int = 5, planted: int = 80, count: int = TASKS, examples: int = EXAMPLES) -> Made:
     """The examples, and ``planted`` more, each a near-duplicate of one of them in a task of its own."""
     chance = random.Random(seed)
-    tasks = [_task(chance, number) for number in range(TASKS)]
-    rows = [_row(chance, tasks[number % TASKS], number + 1) for number in range(EXAMPLES)]
+    tasks = [_task(chance, number) for number in range(count)]
+    rows = [_row(chance, tasks[number % count], number + 1) for number in range(examples)]
     pairs = []
     for at, row in enumerate(chance.sample(rows, planted)):
-        task = tasks[(row.id - 1) % TASKS]
+        task = tasks[(row.id - 1) % count]
         name = f"repository{task.repository}/planted-{at}"
-        rows.append(_near(chance, task, row, EXAMPLES + at + 1, name))
+        rows.append(_near(chance, task, row, examples + at + 1, name))
         pairs.append((task.id, name))
     return Made(rows, pairs)
 

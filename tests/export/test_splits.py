@@ -44,19 +44,31 @@ def written(made, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def copied(written, tmp_path):
-    """Gives a copy of that workspace under another name."""
+def filled(written, tmp_path) -> Workspace:
+    shutil.copytree(written, tmp_path / "made")
+    return Workspace(tmp_path / "made")
 
-    def copy(name: str) -> Workspace:
-        shutil.copytree(written, tmp_path / name)
-        return Workspace(tmp_path / name)
 
-    return copy
+@pytest.fixture(scope="module")
+def few():
+    """A quarter of them, for what does not depend on the number."""
+    return make(planted=20, count=43, examples=500)
+
+
+@pytest.fixture(scope="module")
+def written_few(few, tmp_path_factory) -> Path:
+    return write_examples(tmp_path_factory.mktemp("few") / "few", few).root
 
 
 @pytest.fixture
-def filled(copied) -> Workspace:
-    return copied("made")
+def copied(written_few, tmp_path):
+    """Gives a workspace with the few under a name."""
+
+    def copy(name: str) -> Workspace:
+        shutil.copytree(written_few, tmp_path / name)
+        return Workspace(tmp_path / name)
+
+    return copy
 
 
 def write_examples(folder, made) -> Workspace:
@@ -168,7 +180,8 @@ def test_the_quarter_is_a_quarter_of_every_repository_and_type(filled, made):
     assert all(abs(part[key] - count / 4) <= 1 for key, count in whole.items())
 
 
-def test_the_seed_chooses_and_a_re_run_changes_nothing(filled, copied):
+def test_the_seed_chooses_and_a_re_run_changes_nothing(copied):
+    filled = copied("first")
     first = assign_splits(filled, seed=1)
     lists = {path.name: path.read_bytes() for path in filled.splits_dir.iterdir()}
     again = assign_splits(filled, seed=99)  # what is in a list stays
@@ -182,11 +195,12 @@ def test_the_seed_chooses_and_a_re_run_changes_nothing(filled, copied):
     assert {path.name: path.read_bytes() for path in third.splits_dir.iterdir()} != lists
 
 
-def test_lists_that_put_nearly_the_same_on_both_sides_are_refused(filled, made):
+def test_lists_that_put_nearly_the_same_on_both_sides_are_refused(copied, few):
     def name_of(task):
-        return next(f"{task.split('/')[0]}/{row.id}" for row in made.rows if row.task_id == task)
+        return next(f"{task.split('/')[0]}/{row.id}" for row in few.rows if row.task_id == task)
 
-    original, planted = next(pair for pair in made.planted if pair[0].split("/")[0] not in HELD_OUT)
+    filled = copied("filled")
+    original, planted = next(pair for pair in few.planted if pair[0].split("/")[0] not in HELD_OUT)
     write_split(filled, "full", [name_of(original)])
     write_split(filled, "id_train", [name_of(planted)])
     with pytest.raises(BenchwrightError, match="both sides") as raised:
@@ -197,7 +211,8 @@ def test_lists_that_put_nearly_the_same_on_both_sides_are_refused(filled, made):
         build_release(filled)
 
 
-def test_split_and_build_from_the_command_line(filled):
+def test_split_and_build_from_the_command_line(copied):
+    filled = copied("filled")
     run = CliRunner()
     done = run.invoke(app, ["--workspace", str(filled.root), "release", "split", "--train", "0.3", "--seed", "4"])
     assert done.exit_code == 0, done.output
