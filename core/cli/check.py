@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+MOST_ROUNDS = 4
+"""Rules on one column are mended one after the other."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
@@ -65,7 +68,9 @@ def _workspace(session: Session, target: str | None, rules: list[Rule], fix: boo
     workspace = Workspace.find(Path(target)) if target else session.workspace()
     mirrors = session.mirrors_of(workspace)
     report = check_workspace(workspace, rules, mirrors=mirrors, reporter=session.reporter)
-    if fix and (changed := fix_workspace(workspace, report)):
+    rounds = MOST_ROUNDS if fix else 0
+    while rounds and (changed := fix_workspace(workspace, report)):
+        rounds -= 1
         session.reporter.say(f"mended {changed} examples; benchwright validate runs them again")
         report = check_workspace(workspace, rules, mirrors=mirrors, reporter=session.reporter)
     return report
@@ -93,7 +98,9 @@ def _dataset(session: Session, target: str | None, rules: list[Rule], fix: bool)
         )
 
     report = once()
-    if fix and (changed := fix_dataset(dataset.splits, report)):
+    rounds = MOST_ROUNDS if fix else 0
+    while rounds and (changed := fix_dataset(dataset.splits, report)):
+        rounds -= 1
         session.reporter.say(f"mended {changed} examples")
         report = once()
     return report

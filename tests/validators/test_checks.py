@@ -270,7 +270,7 @@ def test_parquet_is_read_as_jsonl_is(tmp_path: Path) -> None:
     with pytest.raises(BenchwrightError, match="only JSONL"):
         fix_dataset(
             {"full": [path]},
-            type(report)(1, (Finding(RULES["BW604"], "x", "y", 3, 1, {"output": "z"}),)),
+            type(report)(1, (Finding(RULES["BW604"], "x", "y", 3, 1, {"output": "z"}, {"output": "w"}),)),
         )
 
 
@@ -356,3 +356,21 @@ def test_the_command_mends_a_workspace(workspace: Workspace, tree: PinnedTree) -
     done = CliRunner().invoke(app, ["--mirror", mirror(tree), "check", str(workspace.root), "--fix"])
     assert done.exit_code == 0, done.output
     assert "0 errors, 0 warnings" in done.stdout
+
+
+def test_fixing_leaves_what_cannot_be_read_and_other_rows_of_the_same_number_alone(tmp_path: Path) -> None:
+    path = tmp_path / "full.jsonl"
+    first = {**ROW, "output": "python fit.py --rounds 3\r\n"}
+    other = {**ROW, "output": "python fit.py --rounds 4\n"}
+    lines = [json.dumps(first), "[1, 2]", '{"cut', "[" * 100_000, json.dumps(other), "", json.dumps(first)]
+    path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe\n")
+    report = check_dataset({"full": [path]}, [], selected(["BW6"], ()), clones_dir=tmp_path)
+    assert fix_dataset({"full": [path]}, report) == 1
+    after = path.read_bytes().split(b"\n")
+    assert after[1:6] == [line.encode() for line in lines[1:6]]
+    assert after[-2:] == [b"\xff\xfe", b""]
+    assert [json.loads(after[at])["output"] for at in (0, 4, 6)] == [
+        "python fit.py --rounds 3\n",
+        "python fit.py --rounds 4\n",
+        "python fit.py --rounds 3\n",
+    ]

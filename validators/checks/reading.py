@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import BenchwrightError
-from ...core.files import canonical_json, read_json_lines
+from ...core.files import canonical_json
 from ...core.models import Example, Task
 from ...core.tasks import TaskFolder, load_tasks, read_folder
 from ...core.workspace import Workspace
 from .rules import rule
 from .subject import Finding, Subject, problems_of_row, subject_of
 
-__all__ = ["example_values", "mended_examples", "mended_lines", "rows_of_files", "rows_of_workspace"]
+__all__ = ["Fixes", "example_values", "mended_examples", "mended_lines", "rows_of_files", "rows_of_workspace"]
 
 BATCH_ROWS = 1024
 EXAMPLES = "examples.jsonl"
@@ -131,19 +131,31 @@ def _memberships(workspace: Workspace) -> dict[str, list[str]]:
     return found
 
 
-def mended_examples(item: TaskFolder, fixes: Mapping[int, Mapping[str, str]]) -> tuple[Example, ...]:
+Fixes = Mapping[tuple[str, str], str]
+"""Column and its text as it was found -> the mended text: another row of the same number is left alone."""
+
+
+def mended_examples(item: TaskFolder, fixes: Mapping[int, Fixes]) -> tuple[Example, ...]:
     """The examples with mended columns."""
-    return tuple(
-        example.model_copy(update=dict(fixes[example.id])) if example.id in fixes else example
-        for example in item.examples
-    )
+    return tuple(_mended(item.task, item.oracle, example, fixes.get(example.id, {})) for example in item.examples)
 
 
-def mended_lines(path: Path, fixes: Mapping[tuple[int, int], Mapping[str, str]]) -> str:
-    """A JSONL file's text with mended columns; lines that need nothing stay byte for byte."""
-    lines = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
-    for number, values in read_json_lines(path):
-        fix = fixes.get((values.get("github_id", 0), values.get("id", 0)))
-        if fix:
-            lines[number - 1] = json.dumps({**values, **fix}, ensure_ascii=False)
-    return "\n".join(lines)
+def _mended(task: Task, oracle: str, example: Example, fixes: Fixes) -> Example:
+    held = example_values(task, oracle, example)
+    return example.model_copy(update={column: text for (column, found), text in fixes.items() if held[column] == found})
+
+
+def mended_lines(path: Path, fixes: Mapping[tuple[int, int], Fixes]) -> bytes:
+    """A JSONL file with mended columns; lines that need nothing, or cannot be read, stay byte for byte."""
+    return b"\n".join(_mended_line(raw, fixes) for raw in path.read_bytes().split(b"\n"))
+
+
+def _mended_line(raw: bytes, fixes: Mapping[tuple[int, int], Fixes]) -> bytes:
+    try:
+        values = json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw
+    github_id, number = _key(values)
+    wanted = fixes.get((github_id, number)) if github_id is not None and number is not None else None
+    changes = {column: text for (column, found), text in (wanted or {}).items() if values.get(column) == found}
+    return json.dumps(values | changes, ensure_ascii=False).encode("utf-8", "surrogatepass") if changes else raw

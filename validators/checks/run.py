@@ -17,7 +17,7 @@ from ...curation.source import PinnedTree, open_tree
 from .across_rules import check_across
 from .argument_rules import check_arguments_of, check_instruction
 from .code_rules import check_code, check_repository, tree_of
-from .reading import mended_examples, mended_lines, rows_of_files, rows_of_workspace
+from .reading import Fixes, mended_examples, mended_lines, rows_of_files, rows_of_workspace
 from .rules import Rule, rule
 from .source_rules import check_licences, check_source
 from .subject import Context, Finding, Subject
@@ -159,13 +159,13 @@ def _members(
 # mending ---------------------------------------------------------------------------------------------------
 
 
-def _fixes(report: Report) -> dict[tuple[int, int], dict[str, str]]:
-    """By example, the mended columns. Of two rules on one column the first is applied; the next run finds the other."""
-    found: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
+def _fixes(report: Report) -> Mapping[tuple[int, int], Fixes]:
+    """By example what to mend. Of two rules on one column the first is applied; the next run finds the other."""
+    found: dict[tuple[int, int], dict[tuple[str, str], str]] = defaultdict(dict)
     for item in report.findings:
         if item.fix and item.github_id is not None and item.id is not None:
             for column, text in item.fix.items():
-                found[(item.github_id, item.id)].setdefault(column, text)
+                found[(item.github_id, item.id)].setdefault((column, item.before[column]), text)
     return found
 
 
@@ -206,5 +206,5 @@ def fix_dataset(splits: Mapping[str, Sequence[Path]], report: Report) -> int:
             remedy="benchwright tasks import it into a workspace, then benchwright check --fix there",
         )
     for path in paths:
-        atomic_write(path, mended_lines(path, fixes).encode("utf-8", "surrogateescape"))
+        atomic_write(path, mended_lines(path, fixes))
     return len(fixes)

@@ -43,6 +43,8 @@ class Finding:
     id: int | None = None
     fix: Mapping[str, str] = field(default_factory=dict)
     """Column -> mended text; empty where it takes a person."""
+    before: Mapping[str, str] = field(default_factory=dict)
+    """The text of those columns as it was found."""
 
     def as_json(self) -> dict[str, Any]:
         """The object that ``check --json`` prints."""
@@ -100,7 +102,8 @@ class Subject:
 
     def finding(self, identifier: str, message: str, fix: Mapping[str, str] | None = None) -> Finding:
         github_id, number = self.key
-        return Finding(rule(identifier), self.where, message, github_id, number, fix or {})
+        before = {column: self.text(column) for column in fix or {}}
+        return Finding(rule(identifier), self.where, message, github_id, number, fix or {}, before)
 
 
 @dataclass
