@@ -12,7 +12,8 @@ from benchwright.annotation.assignment import load
 from benchwright.annotation.interface import prefill, result_for
 from benchwright.annotation.people import People
 from benchwright.annotation.progress import status
-from benchwright.core.models import Candidate
+from benchwright.annotation.trials import Trials
+from benchwright.core.models import Candidate, Outcome, OutcomeKind
 from benchwright.core.tasks import load_tasks
 from benchwright.core.workspace import Workspace
 
@@ -51,6 +52,9 @@ def test_two_people_judge_alone_and_a_third_settles_their_difference(
     assert say(chief, first.project, candidates, lambda _: {}) == 4
     assert len(pull(workspace, server=label_studio).acceptance.written) == 4
 
+    with workspace.open_store() as store:
+        for candidate in made[:4]:  # what is gold soon was run, the others were not
+            Trials(workspace).record(store, candidate, Outcome(outcome=OutcomeKind.PASSED, exit_code=0))
     team = ["una@example.org", "vic"]
     report = push_to(workspace, team, overlap=2, gold=0.1, title="round", server=label_studio)
     assert set(report.logins) == {"una@example.org", "vic@benchwright.example"}
@@ -69,6 +73,8 @@ def test_two_people_judge_alone_and_a_third_settles_their_difference(
         keys = [set(task["data"]) for task in tasks]
         assert all(found == keys[0] for found in keys)  # gold has the same keys as the others
         assert len(gold) == 2
+        # a result shown with gold alone would give it away
+        assert all("not executed yet" in task["data"]["suggestion_html"] for task in tasks)
 
     wrong = next(key for key, who in plan.gold.items() if "annotator-3" in who)
     contested = sorted(plan.assigned)[0]
