@@ -7,7 +7,6 @@ and simple tests are decided. Whatever cannot be followed exactly is a doubt, wh
 from __future__ import annotations
 
 import fnmatch
-import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -19,6 +18,7 @@ from ...curation.commands import read_shell
 from .calls import Call, Trace, call_of
 from .conditions import verdict_of
 from .expansion import Expander, Variable, source_of
+from .folders import Place
 
 __all__ = ["trace_shell"]
 
@@ -59,13 +59,11 @@ def _traced(text: str, folder: str, variables: tuple[tuple[str, str], ...], argu
 
 class _Walker:
     def __init__(self, folder: str, variables: Mapping[str, Variable]) -> None:
-        self.folder = folder
+        self.place = Place(folder, folder)
         self.words = Expander(variables)
         self.calls: list[Call] = []
         self.doubts: list[str] = []
         self.functions: dict[str, Node] = {}
-        self.stack: list[str] = []
-        self.previous = folder
         self.depth = 0
         self.errexit = False
         self.steps = 0
@@ -88,7 +86,7 @@ class _Walker:
         """The grammar refuses it: take the commands that can be read line by line, and say so."""
         self.doubts.append("part of it could not be read as bash")
         known = {name: value for name, value in self.words.variables.items() if isinstance(value, str)}
-        for command in read_shell(text, cwd=self.folder, variables=known, unroll=True).commands:
+        for command in read_shell(text, cwd=self.place.folder, variables=known, unroll=True).commands:
             self._add(command.argv, command.cwd, command.env)
         return True
 
@@ -179,13 +177,13 @@ class _Walker:
 
     def _apart(self, node: Node) -> bool:
         """A subshell: what it sets and where it goes is gone afterwards."""
-        held = self.folder, dict(self.words.variables), list(self.stack), self.errexit
+        held = self.place, dict(self.words.variables), self.errexit
         try:
             return self.all(node.children) if node.type == "subshell" else self.walk(node)
         except _StopError:
             return True
         finally:
-            self.folder, self.words.variables, self.stack, self.errexit = held
+            self.place, self.words.variables, self.errexit = held
 
     def _redirected(self, node: Node) -> bool:
         body = node.child_by_field_name("body")
@@ -316,7 +314,8 @@ class _Walker:
         if name in self.functions:
             return self._function(self.functions[name], argv[1:])
         if name in ("cd", "pushd", "popd"):
-            return self._move(argv)
+            self.place = self.place.moved(argv)
+            return True
         match name:
             case "true" | ":":
                 return True
@@ -348,7 +347,7 @@ class _Walker:
             return self._document(document)
         held = {name: self.words.variables.get(name) for name in sorted(self.exported)}
         exported = [(name, value) for name, value in held.items() if isinstance(value, str)]
-        found = self._add(argv, self.folder, [*exported, *env])
+        found = self._add(argv, self.place.folder, [*exported, *env])
         if found and uncertain:
             self.doubts.append(f"a word of {source_of(node)[:80]}")
         return True
@@ -369,13 +368,13 @@ class _Walker:
             self.doubts.append("scripts within scripts")
             return True
         self.depth += 1
-        held = self.folder, dict(self.words.variables)
+        held = self.place, dict(self.words.variables)
         if apart:
             self._positionals(list(given[1:]))
             self.words.variables["0"] = given[0] if given else None
         status = self.script(text)
         if apart:
-            self.folder, self.words.variables = held
+            self.place, self.words.variables = held
         self.depth -= 1
         return status
 
@@ -407,24 +406,6 @@ class _Walker:
         """Set ``$1`` to ``$9`` and ``$@``."""
         self.words.variables.update({str(n): words[n - 1] if n <= len(words) else "" for n in range(1, 10)})
         self.words.variables["@"] = words
-
-    def _move(self, argv: Sequence[str]) -> bool:
-        if argv[0] == "popd":
-            self.folder = self.stack.pop() if self.stack else self.folder
-            return True
-        target = next((word for word in argv[1:] if not word.startswith("-") or word == "-"), "~")
-        if argv[0] == "pushd":
-            self.stack.append(self.folder)
-        before = self.folder
-        if target == "-":
-            self.folder = self.previous
-        elif target.startswith(("~", "$")):
-            self.folder = f"?{target}"
-        else:
-            joined = posixpath.normpath(posixpath.join(self.folder, target))
-            self.folder = "" if joined == "." else joined
-        self.previous = before
-        return True
 
 
 def _after(redirects: Iterable[Node]) -> list[Node]:
