@@ -47,6 +47,12 @@ def containers(client: Any, label: str = LABEL_OWNER) -> set[str]:
     return {item.id for item in client.containers.list(all=True, filters={"label": label}, ignore_removed=True)}
 
 
+def started_by(client: Any, pid: int) -> set[str]:
+    """Containers of one toolkit: others may use this engine now."""
+    found = client.containers.list(all=True, filters={"label": LABEL_OWNER}, ignore_removed=True)
+    return {item.id for item in found if item.labels[LABEL_OWNER].rsplit("-", 2)[1] == str(pid)}
+
+
 def test_a_killed_toolkits_container_is_reaped_and_a_strangers_is_not(client: Any) -> None:
     code = (
         "import threading, time\n"
@@ -58,11 +64,10 @@ def test_a_killed_toolkits_container_is_reaped_and_a_strangers_is_not(client: An
     )
     image = open_system(None, "standard").image
     stranger = client.api.create_container(image, ["sleep", "1"], labels={"org.example": "someone's"})["Id"]
-    before = containers(client)
     process = subprocess.Popen([sys.executable, "-P", "-c", code])
     try:
         deadline = time.monotonic() + 30
-        while not (left := containers(client) - before) and time.monotonic() < deadline:
+        while not (left := started_by(client, process.pid)) and time.monotonic() < deadline:
             time.sleep(0.1)
         process.kill()
         process.wait()
@@ -110,7 +115,6 @@ def test_memory_limits_too_small_for_the_launcher_are_refused(client: Any) -> No
 def test_an_interrupted_run_ends_at_once_and_leaves_nothing(client: Any, tmp_path: Path, text: str) -> None:
     (tmp_path / "long.sh").write_text(text)
     program = [sys.executable, "-P", "-c", "from benchwright.core.cli import main; main()"]
-    before = containers(client)
     process = subprocess.Popen(
         [*program, "run", str(tmp_path / "long.sh"), "--timeout", "100"],
         cwd=tmp_path,
@@ -118,11 +122,11 @@ def test_an_interrupted_run_ends_at_once_and_leaves_nothing(client: Any, tmp_pat
         text=True,
     )
     deadline = time.monotonic() + 30
-    while not containers(client) - before and time.monotonic() < deadline:
+    while not started_by(client, process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert "Traceback" not in said
     assert process.returncode in (130, 1)  # 1: the flood had reached its limit before the interrupt did
-    assert containers(client) - before == set()
+    assert started_by(client, process.pid) == set()

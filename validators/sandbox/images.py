@@ -101,15 +101,19 @@ def _make(client: DockerClient, system: System) -> None:
 
 def _import(client: DockerClient, root: Path, image: str, label: str) -> None:
     """One flat image of a root."""
+    repository, _, tag = image.rpartition(":")
     with _Archive(lambda tar: _add(tar, root, "")) as stream:
         answer = client.api.import_image_from_stream(
             stream,
-            repository=image.rpartition(":")[0],
-            tag=image.rpartition(":")[2],
+            repository=repository,
+            tag=tag,
             changes=[f"LABEL {LABEL_ENVIRONMENT}={label}", 'CMD ["python3"]'],
         )
     if '"error"' in str(answer):
         raise OSError(str(answer)[:500])
+    client.api.tag(
+        json.loads(str(answer).splitlines()[-1])["status"].strip(), repository, tag
+    )  # podman names it latest
 
 
 def _build(client: DockerClient, system: System) -> None:
