@@ -32,6 +32,7 @@ NOBODY = "65534:65534"
 SMALLEST_MEMORY = 16 * 1024**2
 """The launcher itself needs about 10 MiB."""
 ENGINE_WAIT_S = 60
+PODMAN_TMPFS = {"/var/tmp": "ro,size=4k,mode=555"}  # noqa: S108 - where podman itself makes a second writable place
 PODMAN_RLIMITS = (("nofile", 16384), ("nproc", 4096))
 """Podman gives what is not named limits that a machine without that right refuses."""
 
@@ -164,7 +165,10 @@ class DockerSandbox:
             # podman does not heed network_disabled, which Docker carries out twice as fast
             network_mode="none" if self._podman and not run.network else None,
             device_requests=cards,
-            tmpfs={DISK: f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_bytes}"},
+            tmpfs={
+                DISK: f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_bytes}",
+                **(PODMAN_TMPFS if self._podman else {}),
+            },
             mounts=binds,
             mem_limit=memory,
             memswap_limit=memory,
