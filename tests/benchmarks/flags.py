@@ -2,7 +2,7 @@
 
     python tests/benchmarks/flags.py --mirror 'file:///srv/git/{owner}+{name}/repo' [--scripts 20] [--seed 4]
 
-Names: the literal first names in ``add_argument`` and ``DEFINE_`` calls of every program that a README names, counted
+Names: the literal names in ``add_argument``, ``add_option`` and ``DEFINE_`` calls of every program that a README names, counted
 both ways against what was read. In full: the drawn programs are started in bubblewrap, without network, with stubs for
 every package that is missing and a parser that says what it holds instead of parsing; option strings, destination,
 type, default, choices, required and nargs are compared. Exits with 1 where a static value differs.
@@ -28,7 +28,7 @@ from benchwright.curation.presets import preset_repositories
 from benchwright.curation.source import PinnedTree, open_tree
 
 NAMED = re.compile(r"[\w./-]+\.py\b")
-ARGPARSE_NAME = re.compile(r"""^[^#\n"']*\.add_argument\(\s*((?:["'][^"'\n]+["']\s*,?\s*)+)""", re.MULTILINE)
+ARGPARSE_NAME = re.compile(r"""^[^#\n"']*\.add_(?:argument|option)\(\s*((?:["'][^"'\n]+["']\s*,?\s*)+)""", re.MULTILINE)
 ABSL_NAME = re.compile(r"""^[^#\n"']*\bDEFINE_[a-z_]+\(\s*["']([^"'\n]+)["']""", re.MULTILINE)
 
 DRIVER = r"""
@@ -136,6 +136,14 @@ def read_names(report: FlagReport) -> set[str]:
     return names.union(*(read_names(inner) for inner in report.subcommands.values()))
 
 
+def own_names(report: FlagReport, path: str) -> set[str]:
+    """The name of each flag that is read as defined in the program's own file, as it would be spelled there."""
+    own = [flag for flag in report.flags if (flag.argument.defined_at or "").rpartition(":")[0] == path]
+    if report.kind == "absl":
+        return {flag.argument.name for flag in own}
+    return {flag.options[0] if flag.options else flag.argument.name for flag in own if flag.action != "subcommand"}
+
+
 def in_sandbox(root: Path, path: str) -> list[list[Any]] | None:
     """What the program's parser says of itself; None where it cannot be brought to speak."""
     command = [
@@ -204,7 +212,7 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=4)
     chosen = options.parse_args()
     programs: list[tuple[str, str]] = []
-    literal = found = missing = wrong = spoken = 0
+    literal = found = missing = extra = wrong = spoken = 0
     elapsed = 0.0
     with tempfile.TemporaryDirectory() as folder:
         clones = Path(folder) / "clones"
@@ -222,12 +230,17 @@ def main() -> int:
                     names = read_names(report)
                     spelled = list(literal_names(tree, report, path))
                     absent = [name for name in spelled if name not in names]
+                    unspelled = sorted(own_names(report, path) - set(spelled))
+                    extra += len(unspelled)
+                    if unspelled:
+                        print(f"{repository.name} {path}: read, not spelled out: {', '.join(unspelled)}"[:200])
                     literal += len(spelled)
                     found += len(report.arguments)
                     missing += len(absent)
                     if absent:
                         print(f"{repository.name} {path}: not read: {', '.join(absent)}")
         print(f"{len(programs)} argparse programs; {literal} literal names, {missing} not read; {found} flags read")
+        print(f"read as defined in the program's own file, but not spelled out there: {extra}")
         print(f"read in {elapsed:.1f} s")
         drawn = random.Random(chosen.seed).sample(programs, len(programs))
         for name, path in drawn:
