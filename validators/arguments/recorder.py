@@ -32,9 +32,10 @@ _LAUNCHERS = """
 """
 _WRAPPER = r"""
 unset BASH_ENV ENV
+start=$PWD
 notes=$(mktemp -d) && mkdir "$notes/bin" "$notes/calls" "$notes/real" || exit 70
 reader=$(command -v python3) && ln -s "$(command -v bash)" "$notes/real/bash" || exit 70
-cat > "$notes/bin/note" <<'NOTE'
+cd "$notes/bin" && tee note @LAUNCHERS@ bash sh sudo @MARK@ > /dev/null <<'NOTE'
 #!/bin/bash -p
 name=${0##*/} notes=${0%/*/*}
 case $name in sudo) while [ "${1:0:1}" = - ]; do shift; done; exec "$@";; esac
@@ -44,8 +45,7 @@ case $name in bash|sh) case ${1:-} in ''|-c|-s|-) exec "$notes/real/bash" "$@";;
 case $name in bash|sh) [ -e "$1" ] && exec "$notes/real/bash" "$@";; esac
 exit 0
 NOTE
-chmod +x "$notes/bin/note"
-for name in @LAUNCHERS@ bash sh sudo @MARK@; do ln -s note "$notes/bin/$name"; done
+chmod +x -- * && cd "$start" || exit 70
 printf 'command_not_found_handle() { set -- %q "$@"; [ -e "$1/$2" ] || ln -s note "$1/$2"; "$1/$2" "${@:3}"; }\n' \
   "$notes/bin" > "$notes/script"
 cat >> "$notes/script" <<'@END@'
@@ -55,7 +55,7 @@ export -f command_not_found_handle
 @END@
 env -0 > "$notes/before"
 PATH="$notes/bin:$PATH" "$notes/real/bash" "$notes/script" > /dev/null 2>&1 < /dev/null
-"$reader" -I -c '
+"$reader" -I -S -c '
 import base64, json, os, sys, zlib
 notes, start = sys.argv[1:]
 split = lambda path: open(path, "rb").read().decode("utf-8", "replace").split("\0")[:-1]
@@ -68,7 +68,7 @@ for name in sorted(os.listdir(notes + "/calls")):
         env = [word for word in words[3 + count:] if word not in before]
         calls.append([os.path.relpath(words[0], start), words[1], words[3:3 + count], env])
 print("@END@" + base64.b64encode(zlib.compress(json.dumps(calls[:2000]).encode())).decode() + "@END@")
-' "$notes" "$PWD"
+' "$notes" "$start"
 """
 _MAKES_FOLDERS = 'cd() { builtin cd "$@" 2>/dev/null || { mkdir -p -- "${@: -1}" && builtin cd "$@"; }; }'
 _OURS = ("BASH_FUNC_", "PATH=", "_=", "SHLVL=", "OLDPWD=", "PWD=")
