@@ -2,10 +2,10 @@
 
     python tests/benchmarks/flags.py --mirror 'file:///srv/git/{owner}+{name}/repo' [--scripts 20] [--seed 4]
 
-Names: the literal names in ``add_argument``, ``add_option`` and ``DEFINE_`` calls of every program that a README names, counted
-both ways against what was read. In full: the drawn programs are started in bubblewrap, without network, with stubs for
-every package that is missing and a parser that says what it holds instead of parsing; option strings, destination,
-type, default, choices, required and nargs are compared. Exits with 1 where a static value differs.
+Names: the literal names in ``add_argument``, ``add_option`` and ``DEFINE_`` calls of every program that a README names,
+counted both ways against what was read. In full: the drawn programs are started in bubblewrap, without network, with
+stubs for every package that is missing and a parser that says what it holds instead of parsing; option strings,
+destination, type, default, choices, required and nargs are compared. Exits with 1 where a static value differs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from benchwright.curation.presets import preset_repositories
 from benchwright.curation.source import PinnedTree, open_tree
 
 NAMED = re.compile(r"[\w./-]+\.py\b")
-ARGPARSE_NAME = re.compile(r"""^[^#\n"']*\.add_(?:argument|option)\(\s*((?:["'][^"'\n]+["']\s*,?\s*)+)""", re.MULTILINE)
+ARGPARSE_NAME = re.compile(
+    r"""^[^#\n"']*\.add_(?:argument|option)\s*\(\s*((?:["'][^"'\n]+["']\s*,?\s*)+)""", re.MULTILINE
+)
 ABSL_NAME = re.compile(r"""^[^#\n"']*\bDEFINE_[a-z_]+\(\s*["']([^"'\n]+)["']""", re.MULTILINE)
 
 DRIVER = r"""
