@@ -49,7 +49,7 @@ def _sample(
 ) -> dict[str, Any]:
     more = answers.get(((line["github_id"], line["id"]), line["sample"]), {})
     answer = more.get("answer")
-    found = {**line, "answer": _cut(answer), "code": _cut(line["code"])}
+    found = {**line, "answer": _cut(answer), "code": _cut(line["code"]), "arguments": more.get("arguments")}
     if line["code"] == answer:
         found["code"] = None  # the page shows the answer once
     executed = outputs.get(str(more.get("execution")))
