@@ -50,6 +50,7 @@ def test_version_2_sets_limits_and_reads_counters(unified: Path) -> None:
     assert (group / "memory.max").read_text() == str(64 << 20)
     assert int((group / "pids.max").read_text()) >= 20
     assert (group / "cpu.max").read_text() == "50000 100000"
+    assert (unified / "benchwright" / "cpu.weight").read_text() == "200"  # with the one that has lived
     assert (unified / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
     assert (groups.peak_bytes("lived"), groups.out_of_memory_kills("lived")) == (20217856, 1)
     assert list(groups.names()) == ["fresh", "lived"]
@@ -91,6 +92,7 @@ def test_version_1_sets_limits_and_reads_counters(separate: Path) -> None:
     memory = separate / "memory" / "benchwright" / "lived"
     assert (memory / "memory.limit_in_bytes").read_text() == str(64 << 20)
     assert (memory / "memory.swappiness").read_text() == "0"
+    assert (separate / "cpu" / "benchwright" / "cpu.shares").read_text() == "1024"
     assert (separate / "cpu" / "benchwright" / "lived" / "cpu.cfs_quota_us").read_text() == "50000"
     assert (memory / "tasks").read_text() == str(threading.get_native_id())
     (memory / "memory.max_usage_in_bytes").write_text("67108864\n")

@@ -79,6 +79,11 @@ class GroupsV1:
         for controller in self.CONTROLLERS:
             self._folder(controller, name).mkdir(parents=True, exist_ok=True)
             _write(self._folder(controller, name) / "tasks", threading.get_native_id())
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Each worker weighs as much as any other program of a busy machine, and not all of them together."""
+        _write(self._root / "cpu" / PARENT / "cpu.shares", 1024 * len(list(self.names())))
 
     def begin(self, name: str, limits: Limits) -> list[Path]:
         memory, cpu = self._folder("memory", name), self._folder("cpu", name)
@@ -140,6 +145,7 @@ class GroupsV2:
         group = self._parent / name
         self.remove(name)  # counters begin with the group
         group.mkdir()
+        _write(self._parent / "cpu.weight", min(10_000, 100 * len(list(self.names()))))  # each as much as any program
         _write(group / "memory.max", limits.memory_bytes)
         if (group / "memory.swap.max").exists():
             _write(group / "memory.swap.max", 0)
