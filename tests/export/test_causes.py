@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchwright.core.models import Outcome, OutcomeKind, Output
@@ -50,6 +52,11 @@ def test_the_last_words_of_a_failed_program_name_the_rule(text):
 def test_every_rule_for_a_crash_is_shown_by_an_example():
     assert {rule for _, rule, _ in CRASHES} | {"exit_code"} == set(SAID.values())
     assert {name for name, _, _ in CRASHES} <= set(CLASSES)
+
+
+def test_the_evaluators_page_names_every_class_and_every_rule_for_a_crash():
+    page = (Path(__file__).parents[2] / "docs" / "evaluator.md").read_text("utf-8")
+    assert [name for name in (*CLASSES, *(rule for _, rule, _ in CRASHES)) if f"`{name}`" not in page] == []
 
 
 def test_of_several_errors_the_last_one_decides():
