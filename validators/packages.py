@@ -163,7 +163,9 @@ def _unpacked(wheel: Path, base: Base, name: str) -> tuple[Path, str]:
             if not folder.is_dir():
                 with staged_directory(folder) as staging:
                     files = staging / "files"
-                    arguments = ["install", "--no-index", "--no-deps", "--no-compile", *_target(base)]
+                    # for which Python a wheel is, was asked when it was fetched; here pip would ask of its own
+                    arguments = ["install", "--no-index", "--no-deps", "--no-compile", "--ignore-requires-python"]
+                    arguments += _target(base)
                     log = _pip([*arguments, "--target", str(files), "--", str(wheel)], name, base)
                     _own_scripts(files, base)
                     _compile(files, base)

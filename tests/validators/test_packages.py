@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from benchwright.core.errors import InfrastructureError
 from benchwright.validators.bases import Base, host_base
 from benchwright.validators.packages import check_space, fetch, install, pins, unpacked_bytes, wheel_folder
 
-METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Python: {python}\n"
 WHEEL = "Wheel-Version: 1.0\nGenerator: us\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 SCRIPT = "[console_scripts]\n{name} = {name}:main\n"
 
@@ -25,12 +26,12 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Base:
     return made
 
 
-def wheel(folder: Path, name: str, content: str) -> str:
+def wheel(folder: Path, name: str, content: str, python: str = ">=3") -> str:
     """Put a wheel into the cache; its line of the lock."""
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name}/__init__.py", content)
-        archive.writestr(f"{name}-1.0.dist-info/METADATA", METADATA.format(name=name))
+        archive.writestr(f"{name}-1.0.dist-info/METADATA", METADATA.format(name=name, python=python))
         archive.writestr(f"{name}-1.0.dist-info/WHEEL", WHEEL)
         archive.writestr(f"{name}-1.0.dist-info/entry_points.txt", SCRIPT.format(name=name))
         archive.writestr(f"{name}-1.0.dist-info/RECORD", "")
@@ -57,6 +58,12 @@ def test_two_environments_share_what_a_wheel_unpacks_to(base: Base, tmp_path: Pa
     assert list((tmp_path / "two" / "granite" / "__pycache__").glob("*.pyc"))
     assert (tmp_path / "two" / "bin" / "chalk").read_text().startswith(f"#!{base.python}\n")
     assert pins(shared + other) == ["granite==1.0", "chalk==1.0"]
+
+
+def test_a_wheel_for_the_bases_python_alone_is_unpacked_whatever_python_runs_this(base: Base, tmp_path: Path) -> None:
+    old = wheel(tmp_path, "fossil", "VALUE = 3\n", python="<3.8")
+    install(replace(base, python_version="3.7.16"), old, tmp_path / "one", "one")
+    assert (tmp_path / "one" / "fossil" / "__init__.py").is_file()
 
 
 def test_a_disk_that_is_too_small_is_said_before_it_is_full(base: Base) -> None:
