@@ -34,9 +34,25 @@ class Work:
     digests: dict[str, str]
     sandbox: str
     jobs: dict[str, Job] = field(default_factory=dict)
+    gold: dict[Key, str] = field(default_factory=dict)
+    """Row -> key of the execution of its published output."""
+    beside: dict[str, str] = field(default_factory=dict)
+    """Key of a sample's execution -> that of the gold beside which it runs."""
+    _golden: set[str] = field(default_factory=set)
+
+    def want_gold(self, row: Row) -> None:
+        """Ask for the execution of the published output of ``row``."""
+        self.gold[row.key] = self._want(row, row.output)
+        self._golden.add(self.gold[row.key])
 
     def want(self, row: Row, code: str) -> str:
-        """The key of the execution of ``code`` for ``row``."""
+        """The key of the execution of ``code`` for ``row``, whose gold was asked for before."""
+        key = self._want(row, code)
+        if key not in self._golden:
+            self.beside.setdefault(key, self.gold[row.key])
+        return key
+
+    def _want(self, row: Row, code: str) -> str:
         from ...validators.execution import Job
 
         setting = self.settings[row.key]
@@ -78,7 +94,8 @@ def execute(
 ) -> tuple[dict[Key, list[Sample]], dict[Key, Gold]]:
     """Execute gold first, then the samples, and judge both; ``own`` is what the text of each gold is worth."""
     evidence = EvidenceFile(folder / "outcomes.jsonl")
-    gold_keys = {row.key: work.want(row, row.output) for row in rows}
+    for row in rows:
+        work.want_gold(row)
     sample_keys = {
         (sample.key, sample.index): work.want(row, sample.runs)
         for row in rows
@@ -89,7 +106,7 @@ def execute(
         _run(work, evidence, options, reporter)
     finally:
         evidence.close()
-    gold = {row.key: _gold_of(row, own[row.key], _recorded(evidence, gold_keys[row.key])) for row in rows}
+    gold = {row.key: _gold_of(row, own[row.key], _recorded(evidence, work.gold[row.key])) for row in rows}
     judged: dict[Key, list[Sample]] = {}
     for row in rows:
         judged[row.key] = []
@@ -119,10 +136,17 @@ def _run(work: Work, evidence: EvidenceFile, options: Options, reporter: Reporte
         )
     if options.regrade or not open_jobs:
         return
+    from ...validators.execution import beside_gold
+
     with open_runner(options, reporter) as runner, reporter.track("executing", len(open_jobs)) as advance:
-        for job, outcome in runner.run(open_jobs):
-            evidence.add(job.key, outcome)
-            advance(f"{job.repository and job.repository.name}: {outcome.outcome.value} {outcome.detail}")
+        golden = [job for job in open_jobs if job.key not in work.beside]
+        samples = (
+            beside_gold(job, [_recorded(evidence, work.beside[job.key])]) for job in open_jobs if job.key in work.beside
+        )
+        for part in (golden, samples):  # all gold has run before the first sample's limit is asked for
+            for job, outcome in runner.run(part):
+                evidence.add(job.key, outcome)
+                advance(f"{job.repository and job.repository.name}: {outcome.outcome.value} {outcome.detail}")
 
 
 def open_runner(options: Options, reporter: Reporter) -> Runner:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from typing import Any
 import pytest
 
 from benchwright.core.errors import PrerequisiteError
+from benchwright.core.progress import Reporter
+from benchwright.export import open_dataset
+from benchwright.export.evaluation import Options
+from benchwright.export.evaluation import evaluate as run_evaluation
 from benchwright.validators.sandbox import open_sandbox
 
 pytestmark = pytest.mark.integration
@@ -197,6 +202,23 @@ def test_a_torn_record_is_executed_again(evaluate: Callable[..., tuple[Any, Any,
         key: line["outcome"] for key, line in first.items()
     }
     assert len(record.read_bytes().splitlines()) >= len(whole.splitlines())
+
+
+def test_an_endless_answer_is_ended_beside_golds_own_time_long_before_the_tasks_limit(
+    release: Path, sandbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchwright.validators.execution.GOLD_FLOOR_S", 2.0)
+    limits = {"timeout_s": 300, "memory_bytes": 256 << 20}
+    (release / "tasks.jsonl").write_text(json.dumps({"task_id": "kettle/1", "limits": limits}) + "\n")
+    predictions = tmp_path / "endless.jsonl"
+    answer = "python train.py --rate 0.5; sleep 200"
+    predictions.write_text(json.dumps({"github_id": 31, "id": 1, "output": [answer]}) + "\n")
+    options = Options(sandbox=sandbox, limit=1)
+    began = time.monotonic()
+    run_evaluation(open_dataset(str(release)), predictions, options, tmp_path / "run", Reporter(quiet=True))
+    assert time.monotonic() - began < 100
+    (line,) = [json.loads(text) for text in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+    assert (line["outcome"], line["error"]["class"]) == ("timed_out", "limit")
 
 
 def test_a_repository_that_cannot_be_had_leaves_items_ungraded(
