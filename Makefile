@@ -12,6 +12,7 @@ CACHE := $(or $(BENCHWRIGHT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/benchw
 BIN := .venv/bin
 WITH_ENGINE := .ci/engine ensure && . "$(CACHE)/engine/env" &&
 WITH_FORMATS := .ci/formats && . "$(CACHE)/formats/env" &&
+WITH_PACKAGES := .ci/packages docker-registry mmdebstrap chromium fonts-dejavu-core &&
 STAGES := annotation core curation export validators
 
 .PHONY: help setup demo test test-fast test-long check docs bench lock engine-stop clean
@@ -28,13 +29,13 @@ demo: setup ## the whole pipeline on two small repositories (KEEP=1 leaves Label
 	@$(WITH_ENGINE) $(BIN)/benchwright demo $(if $(KEEP),--keep)
 
 test: setup ## all tests but the long ones, with the real services
-	@$(WITH_ENGINE) $(WITH_FORMATS) .ci/browser ensure && $(BIN)/pytest -m "not long" $(ARGS)
+	@$(WITH_ENGINE) $(WITH_FORMATS) $(WITH_PACKAGES) $(BIN)/pytest -m "not long" $(ARGS)
 
 test-fast: setup ## under a minute: no network, no services
 	@$(BIN)/pytest -n auto -m "not integration and not long" $(ARGS)
 
 test-long: setup ## exhaustive walks and large loads
-	@$(WITH_ENGINE) $(WITH_FORMATS) $(BIN)/pytest -m "long" $(ARGS)
+	@$(WITH_ENGINE) $(WITH_FORMATS) $(WITH_PACKAGES) $(BIN)/pytest -m "long" $(ARGS)
 
 check: setup ## formatting, lint, types, generated documents
 	@$(BIN)/ruff format --check .

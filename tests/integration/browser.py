@@ -24,7 +24,7 @@ def chromium() -> Iterator[Any]:
     """A running browser (with CI=true its absence is a failure, else the way to get it is named)."""
     program = shutil.which("chromium")
     if program is None:
-        message = "there is no chromium; `apt-get install chromium` (as root, or BROWSER=install .ci/browser ensure)"
+        message = "there is no chromium: apt-get install chromium fonts-dejavu-core"
         pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
     from playwright.sync_api import sync_playwright
 
