@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,9 +13,24 @@ from typing import Any
 
 import pytest
 
+from benchwright.core.errors import PrerequisiteError
+from benchwright.validators.sandbox import open_sandbox
+
 from .real_label_studio import label_studio, proxy
 
 __all__ = ["label_studio", "proxy"]
+
+
+@pytest.fixture(params=["docker", "bubblewrap"])
+def sandbox(request: pytest.FixtureRequest) -> str:
+    """Name of a sandbox that works here (with CI=true its absence is a failure, else the way to get it is named)."""
+    try:
+        with open_sandbox(request.param):
+            return str(request.param)
+    except PrerequisiteError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
 
 
 def _double(module: str) -> ModuleType:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -13,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from benchwright.core.errors import PrerequisiteError
 from benchwright.core.progress import Reporter
 from benchwright.export import open_dataset
 from benchwright.export.evaluation import Options
 from benchwright.export.evaluation import evaluate as run_evaluation
-from benchwright.validators.sandbox import open_sandbox
 
 pytestmark = pytest.mark.integration
 
@@ -31,17 +28,6 @@ parser.add_argument("--rounds", type=int, default=1)
 print("rate", parser.parse_args().rate)
 """
 LIBRARY = "def boil(litres):\n    return litres / 2\n"
-
-
-@pytest.fixture(params=["docker", "bubblewrap"])
-def sandbox(request: pytest.FixtureRequest) -> str:
-    try:
-        with open_sandbox(request.param):
-            return str(request.param)
-    except PrerequisiteError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
 
 
 @pytest.fixture

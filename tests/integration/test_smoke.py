@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchwright.core.errors import BenchwrightError, PrerequisiteError
+from benchwright.core.errors import BenchwrightError
 from benchwright.core.models import Example, Repository, RepositoryRef, Task
 from benchwright.core.progress import Reporter
 from benchwright.core.tasks import read_evidence, write_task
 from benchwright.core.workspace import Workspace
-from benchwright.validators.sandbox import open_sandbox
 from benchwright.validators.smoke import smoke, smoke_tasks
 
 pytestmark = pytest.mark.integration
 QUIET = Reporter(quiet=True)
-
-
-@pytest.fixture(params=["docker", "bubblewrap"])
-def sandbox(request: pytest.FixtureRequest) -> str:
-    try:
-        with open_sandbox(request.param):
-            return str(request.param)
-    except PrerequisiteError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
 
 
 @pytest.fixture

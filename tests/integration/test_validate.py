@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.core.errors import PrerequisiteError
 from benchwright.core.models import Example, Limits, Repository, RepositoryRef, Success, Task
 from benchwright.core.tasks import load_tasks, read_evidence, write_task
 from benchwright.core.workspace import Workspace
 from benchwright.validators.controls import Standing, State, standings
-from benchwright.validators.sandbox import open_sandbox
 from benchwright.validators.sandbox.contract import abandoned
 from benchwright.validators.sandbox.docker import LABEL_OWNER
 from benchwright.validators.trees import tree_folder
@@ -35,17 +33,6 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--rate", type=float, default=0.1)
 print("rate", parser.parse_args().rate)
 """
-
-
-@pytest.fixture(params=["docker", "bubblewrap"])
-def sandbox(request: pytest.FixtureRequest) -> str:
-    try:
-        with open_sandbox(request.param):
-            return str(request.param)
-    except PrerequisiteError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
 
 
 @pytest.fixture
