@@ -54,6 +54,10 @@ bench: setup ## benchmarks: each prints its ratio to a named baseline
 lock: setup ## resolve requirements.lock anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --extra dev -o requirements.lock pyproject.toml
+	# what Label Studio's own environment is installed from
+	echo "label-studio==$$($(BIN)/python -c 'from benchwright.annotation.install import VERSION; print(VERSION)')" | \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header -o annotation/data/label-studio.lock -
 	# beside it the tools that exports are tried with: Harbor needs a newer Python, inspect_ai other versions
 	echo harbor | $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
 	  --no-emit-index-url --no-header -o .ci/harbor.lock -

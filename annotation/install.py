@@ -1,4 +1,7 @@
-"""Label Studio in a virtual environment of its own: it pins libraries that nothing else could live with."""
+"""Label Studio in a virtual environment of its own: it pins libraries that nothing else could live with.
+
+``data/label-studio.lock`` names every library it needs with its hashes, and no index: each machine gets the same.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +25,9 @@ from ..core.workspace import cache_dir
 __all__ = ["VERSION", "ensure_installed"]
 
 VERSION = "1.23.2"
-"""The release that goes with the SDK of the extra ``[annotation]``."""
+"""The release that goes with the SDK of the extra ``[annotation]``; ``make lock`` resolves its lock file anew."""
+
+LOCK = "data/label-studio.lock"
 
 SAY_EVERY_S = 10.0
 
@@ -62,10 +68,14 @@ def _is_whole(venv: Path) -> bool:
 def _install(venv: Path, reporter: Reporter) -> None:
     reporter.say(f"installing Label Studio {VERSION} into {venv} (about 1 GB, two to three minutes) ...")
     shutil.rmtree(venv, ignore_errors=True)
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
+        as_file(files(__package__) / LOCK) as lock,
+    ):
+        quiet = ("--disable-pip-version-check", "--progress-bar=off")
         for words in (
             ("-m", "venv", str(venv)),
-            ("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", f"label-studio=={VERSION}"),
+            ("-m", "pip", "install", *quiet, "--require-hashes", "-r", str(lock)),
         ):
             python = sys.executable if words[1] == "venv" else str(venv / "bin" / "python")
             _run([python, *words], log, reporter)
