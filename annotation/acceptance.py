@@ -190,6 +190,10 @@ def _fault(annotation: Annotation, candidate: Candidate) -> str | None:
         parse_arguments(fields_of(annotation.raw).get("arguments", ""))
     except BenchwrightError as error:
         return f"{who}: {error.message}"
+    said = fields_of(annotation.raw)
+    for name, kept in (("scope", annotation.oracle_scope), ("type", annotation.type)):
+        if said.get(name) and kept is None:  # set past the form, which offers no such choice
+            return f"{who} chose the {name} {str(said[name])[:60]!r}, which does not exist"
     scopes = {scope.scope for scope in candidate.oracle_scopes}
     if annotation.oracle_scope and scopes and annotation.oracle_scope not in scopes:
         return f"{who} chose the scope {annotation.oracle_scope}, which the candidate does not have"

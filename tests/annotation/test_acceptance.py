@@ -181,3 +181,15 @@ def test_a_task_whose_annotator_changed_their_mind_is_reported_and_stays(
     result = settle(workspace, [candidate], [said(candidate, at=7, verdict="reject")])
     assert "no longer accepted" in result.problems[candidate.id]
     assert len(load_tasks(workspace)) == 1
+
+
+@pytest.mark.parametrize(("name", "field"), [("scope", "oracle_scope"), ("type", "type")])
+def test_a_choice_that_the_form_does_not_offer_is_named(
+    workspace: Workspace, make_candidate: MakeCandidate, name: str, field: str
+) -> None:
+    candidate = make_candidate(1)
+    raw = tuple(result_for({**prefill(candidate), "instruction": "Train.", "verdict": "accept", name: "galaxy"}))
+    annotation = said(candidate).model_copy(update={"raw": raw, field: None})  # as a pull reads it
+    result = settle(workspace, [candidate], [annotation])
+    assert result.problems == {candidate.id: f"annotator-1 chose the {name} 'galaxy', which does not exist"}
+    assert load_tasks(workspace) == []
