@@ -2,9 +2,9 @@
 
     python tests/benchmarks/evaluate.py [--examples 260] [--samples 5] [--workers 2] [--sandbox bubblewrap]
 
-Every sample is another text, so that each is executed. Baselines, in the same run and on the same texts: the sandbox
-alone with as many workers, and a plain serial loop that starts a shell for each, without isolation, as ML-Bench's
-runner does. Then: the text checks alone (samples a second), a second run with nothing new, the report as HTML.
+Every sample is another text, so that each is executed. Baselines, in the same run: the sandbox alone with as many
+workers on the same texts and the examples' own outputs, which an evaluation executes too; and a plain serial loop that
+starts a shell for each sample, without isolation, as ML-Bench's runner does, and without those outputs. Then: the text checks alone (samples a second), a second run with nothing new, the report as HTML.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def make_release(folder: Path, examples: int) -> Repository:
             "github_id": 31, "github": kettle.as_uri(), "repo_id": 1, "path": "./", "id": number, "prefix_code": "",
             "arguments": f"{{'rate': '0.5', 'rounds': '{number}'}}", "instruction": f"Train {number} rounds at 0.5.",
             "oracle": "python train.py --rate 0.1", "type": "Bash Script", "task_id": f"kettle/{number % 20}",
-            "output": f"python train.py --rate 0.5 --rounds {number}",
+            "output": gold(number),
         }
         for number in range(1, examples + 1)
     ]  # fmt: skip
@@ -72,6 +72,10 @@ def make_release(folder: Path, examples: int) -> Repository:
 
 def write_lines(path: Path, lines: Sequence[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def gold(number: int) -> str:
+    return f"python train.py --rate 0.5 --rounds {number}"
 
 
 def answer(number: int, sample: int) -> str:
@@ -127,7 +131,8 @@ def main() -> None:
         words = ("evaluate", str(folder / "release"), str(predictions))
 
         bare = serial_shell(codes, folder / "kettle")
-        alone = sandbox_alone(codes, repository, given.sandbox, given.workers, folder / "clones")
+        every = [*map(gold, answers), *codes]
+        alone = sandbox_alone(every, repository, given.sandbox, given.workers, folder / "clones")
         run = folder / "run"
         options = ("--sandbox", given.sandbox, "--jobs", str(given.workers), "-o", str(run))
         whole, memory = timed(*words, *options)
