@@ -4,7 +4,8 @@
 
 Every sample is another text, so that each is executed. Baselines, in the same run: the sandbox alone with as many
 workers on the same texts and the examples' own outputs, which an evaluation executes too; and a plain serial loop that
-starts a shell for each sample, without isolation, as ML-Bench's runner does, and without those outputs. Then: the text checks alone (samples a second), a second run with nothing new, the report as HTML.
+starts a shell for each sample, without isolation, as ML-Bench's runner does, and without those outputs. Then: the
+text checks alone (samples a second), a second run with nothing new, the report as HTML.
 """
 
 from __future__ import annotations
