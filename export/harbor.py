@@ -6,7 +6,7 @@
 
 An agent works in the repository's tree at the pin and leaves ``answer.sh`` or ``answer.py`` in ``/logs/artifacts``.
 The verifier is another, fresh container of the same image with the task's tests, without network; the toolkit in it
-applies the strict protocol (``export/in_container.py``).
+applies the strict protocol (``export/harbor_verifier.py``).
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def _write_task(folder: Path, name: str, row: Row, setting: Setting, image: _Ima
 # No reward is written where there is no verdict, so that a failure of the machine is no zero.
 set -u
 export PYTHONPATH=/opt/benchwright PYTHONDONTWRITEBYTECODE=1
-exec python3 -P -m benchwright.export.in_container /tests/example.json /logs/artifacts/{answer} /logs/verifier
+exec python3 -P -m benchwright.export.harbor_verifier /tests/example.json /logs/artifacts/{answer} /logs/verifier
 """
     atomic_write(folder / "tests" / "test.sh", test, mode=0o755)
 

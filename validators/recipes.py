@@ -15,7 +15,7 @@ from ..core.errors import BenchwrightError
 from ..core.files import digest_of
 from ..core.models import NAME_PATTERN, Part, Record
 
-__all__ = ["STANDARD", "Asset", "Recipe", "find_recipes", "read_recipe"]
+__all__ = ["FILE_NAME", "STANDARD", "Asset", "Recipe", "find_recipes", "read_recipe"]
 
 FILE_NAME = "environment.toml"
 STANDARD = "standard"

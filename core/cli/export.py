@@ -136,7 +136,7 @@ def inspect(
 ) -> None:
     """An inspect_ai task file with our scorer and sandbox: inspect eval DIR/NAME.py --model PROVIDER/MODEL."""
     from ...export.dataset import open_dataset
-    from ...export.inspect import export_inspect
+    from ...export.inspect_ai import export_inspect
 
     session = session_of(context)
     done = export_inspect(

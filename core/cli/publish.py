@@ -26,7 +26,10 @@ def publish(
         Path | None, typer.Argument(metavar="[RELEASE]", help="Release folder; default: releases/VERSION.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and show the plan; change nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Check everything and show the plan, as far as it can be known; change nothing."
+        ),
     ] = False,
     accept: Annotated[
         list[str] | None,
@@ -51,6 +54,8 @@ def publish(
         mirrors=session.mirrors_of(workspace),
     )
     session.reporter.result(done.value(), done.lines())
+    if done.unknown:
+        raise typer.Exit(2)
 
 
 def yank(

@@ -23,6 +23,7 @@ from ..release.trees import local_tree
 from .client import Difference, Hub, Settings
 from .folder import ReleaseFolder, read_release
 from .locking import publishing
+from .outline import Outline, missing_here, outline
 from .plan import Plan, make_plan
 from .readback import read_back
 from .receipt import Receipt, read_receipt, write_receipt
@@ -32,10 +33,15 @@ __all__ = ["Published", "hub_of", "publish_release"]
 
 @dataclass(frozen=True)
 class Published:
-    """What came of it; with ``--dry-run`` only the plan."""
+    """What came of it; with ``--dry-run`` only the plan, or its outline where the Hub could not be asked."""
 
-    plan: Plan
+    plan: Plan | Outline
     receipt: Receipt | None
+
+    @property
+    def unknown(self) -> bool:
+        """Something is missing, so that nothing was found out on the Hub."""
+        return isinstance(self.plan, Outline)
 
     def value(self) -> dict[str, Any]:
         return {
@@ -103,6 +109,8 @@ def publish_release(
     release = read_release((folder or workspace.root / "releases" / version).resolve(), version)
     for line in _guarded(workspace, release, accept, mirrors, reporter).lines():
         reporter.warn(f"benchwright check: {line}")
+    if dry_run and (missing := missing_here(workspace)):
+        return Published(outline(workspace, release, missing), None)
     hub = hub_of(workspace, reporter)
     receipt = _continued(workspace, release, hub)
     plan = make_plan(workspace, release, hub, receipt)

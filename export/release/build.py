@@ -8,6 +8,7 @@ check.json              what the rules of check found, and which errors were let
 withdrawn.jsonl         examples that were withdrawn, with the reason
 repositories.toml       pins and licences
 environments/           recipes of the environments
+runner/                 the toolkit that scores it, and ten lines that lead to a score
 annotations/            guideline, labels and agreement, where people annotated
 splits/, croissant.json, eval.yaml, CITATION.cff, CHANGELOG.md, THIRD_PARTY_LICENSES, canary.txt, SHA256SUMS
 """
@@ -42,6 +43,7 @@ from .parquet import ROW_DTYPES, write_parquet
 from .previous import kept_metadata, previous_release, require_canary
 from .repositories import DOCUMENT_DTYPES, document_rows
 from .retrieval import RETRIEVAL_DTYPES, Passages
+from .runner import write_runner
 from .splits import check_split_name
 from .trees import Trees, local_tree
 
@@ -96,7 +98,7 @@ def build_release(
     Raises:
         BenchwrightError: something in the tasks, splits or licences stands against a release (it is named);
             ``folder`` is then as it was.
-        PrerequisiteError: the extra ``release`` is not installed.
+        PrerequisiteError: the extra ``release`` is not installed, or the toolkit itself, which a release carries.
     """
     require_extra("release", "pandas", "quicktok", "rensa", "punkt")
     target = (folder or workspace.root / "releases" / workspace.config.version).resolve()
@@ -199,6 +201,7 @@ class _Making:
             _copy_files(source, self.stage / source.name)
         self._write_lines("tasks.jsonl", (self._task_line(item) for item in self.compiled.tasks))
         self._write_lines("check.json", [checked.value()])
+        write_runner(self.workspace, self.compiled, self.stage / "runner")
         withdrawn = sorted(self.compiled.yanked.items())
         if withdrawn:
             lines = ({"github_id": key[0], "id": key[1], "reason": why} for key, why in withdrawn)

@@ -12,6 +12,7 @@ from .about import description
 from .border import Crossings
 from .compile import Compiled
 from .composition import TOKENIZERS, Composition
+from .runner import scoring
 from .splits import is_train
 
 if TYPE_CHECKING:
@@ -108,19 +109,12 @@ def card_text(
         _splits(config, parts, found),
         _columns("denormalized" in dtypes),
         f"## Composition\n{_composition(compiled, composition)}",
-        SCORING,
+        f"## Scoring\n{scoring(config)}\n\nThe same lines, with versions and environments, lie in `runner/`.",
         _annotations(compiled, agreement),
         _licenses(config, compiled),
         f"## Canary\nThis benchmark must not be used as training data. Its canary GUID is `{config.canary}`.",
     )
     return f"---\n{block}---\n\n{chr(10).join(f'{section}{chr(10)}' for section in sections if section)}"
-
-
-SCORING = """## Scoring
-    pip install benchwright
-    benchwright evaluate . predictions.jsonl -o run
-
-`predictions.jsonl` holds one line an example: `{"github_id": 1, "id": 1, "output": ["first sample", ...]}`."""
 
 
 def _splits(config: Config, parts: Sequence[Part], found: Crossings) -> str:

@@ -34,7 +34,7 @@ OVERLAP = "BW403"
 REQUIRED = (
     "README.md", "CHANGELOG.md", "CITATION.cff", "THIRD_PARTY_LICENSES", "canary.txt", "check.json",
     "composition.html",
-    "croissant.json", "eval.yaml", "repositories.toml", "tasks.jsonl",
+    "croissant.json", "eval.yaml", "repositories.toml", "runner/runner.json", "tasks.jsonl",
 )  # fmt: skip
 """Files that every release has."""
 

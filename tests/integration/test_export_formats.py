@@ -21,7 +21,7 @@ from benchwright.core.progress import Reporter
 from benchwright.core.tasks import write_task
 from benchwright.core.workspace import Workspace
 from benchwright.export.harbor import content_digest, export_harbor
-from benchwright.export.inspect import export_inspect
+from benchwright.export.inspect_ai import export_inspect
 from benchwright.export.release import build_release
 from benchwright.export.dataset import Dataset, open_dataset
 

@@ -1,7 +1,7 @@
-"""Scoring one answer inside a container that is the environment itself: what verifiers of other harnesses run.
+"""Scoring one answer inside a container that is the environment itself: Harbor's verifier, as ``export harbor`` has it.
 
-``python3 -m benchwright.export.in_container EXAMPLE ANSWER FOLDER``: ``EXAMPLE`` is JSON with the row, its limits and
-the recipe's variables; ``ANSWER`` the file the agent left. Goes out: ``FOLDER/reward.txt`` (1 or 0) and
+``python3 -m benchwright.export.harbor_verifier EXAMPLE ANSWER FOLDER``: ``EXAMPLE`` is JSON with the row, its limits
+and the recipe's variables; ``ANSWER`` the file the agent left. Goes out: ``FOLDER/reward.txt`` (1 or 0) and
 ``FOLDER/benchwright.json`` with the outcome and its reason. It is the strict protocol of ``evaluate``; only the
 sandbox is the container that the harness made, which is to give it neither network nor more memory than the limits.
 

@@ -112,7 +112,7 @@ environments built: benchwright environments build. A failure of the machine is 
 
 from pathlib import Path
 
-from benchwright.export.inspect import Judge
+from benchwright.export.inspect_ai import Judge
 from inspect_ai import Task, task
 from inspect_ai.dataset import json_dataset
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, scorer, stderr
