@@ -20,7 +20,7 @@ from ..core.errors import BenchwrightError
 from ..core.models import Limits, Outcome, OutcomeKind, Repository, Success, TaskType
 from ..core.progress import Reporter
 from .cards import leased
-from .engine import spread
+from .engine import spread, workers_here
 from .environments import open_system
 from .outcomes import POLICY, infrastructure, judge
 from .preparation import with_prefix
@@ -29,7 +29,7 @@ from .sandbox import Run, Sandbox, System, open_sandbox
 from .sandbox.contract import Interpreter
 from .trees import tree_of
 
-__all__ = ["Job", "Runner", "beside_gold", "run_file"]
+__all__ = ["Job", "Runner", "beside_gold", "open_runner", "run_file"]
 
 ATTEMPTS = 3
 """Runs of one job where the infrastructure fails; the script itself is never given a second chance."""
@@ -138,6 +138,11 @@ class Runner:
         self._system(job.environment)
         self._tree(job.repository)
 
+    def use(self, system: System) -> None:
+        """Run what asks for an environment of this name in ``system``."""
+        with self._lock:
+            self._systems[system.name] = system
+
     def stop(self) -> None:
         """End what runs, and let nothing new begin."""
         self._sandbox.stop()
@@ -202,6 +207,30 @@ class Runner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._sandbox.__exit__(kind, error, trace)
+
+
+def open_runner(
+    engine: str,
+    sandbox: str | None,
+    environments_dir: Path | None,
+    clones_dir: Path | None,
+    mirrors: Sequence[str],
+    workers: int | None,
+    reporter: Reporter,
+) -> Runner:
+    """A runner of this machine (``local``), or one of a cluster (``ray``).
+
+    ``workers``: runs at a time; None: as many as the machine or the cluster holds.
+
+    Raises:
+        PrerequisiteError: the sandbox, or Ray, cannot be had.
+        InfrastructureError: the cluster cannot be reached.
+    """
+    if engine == "ray":
+        from .engine.remote import RayRunner
+
+        return RayRunner(sandbox, environments_dir, clones_dir, mirrors, workers, reporter)
+    return Runner(sandbox, environments_dir, clones_dir, mirrors, workers or workers_here(Limits()), reporter)
 
 
 def _limits(job: Job) -> Limits:

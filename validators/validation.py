@@ -33,7 +33,7 @@ from .controls import (
     standing_of,
 )
 from .controls.checking import Checked, check_controls
-from .execution import Job, Runner, beside_gold, run_file
+from .execution import Job, Runner, beside_gold, open_runner, run_file
 from .outcomes import POLICY
 from .recipes import STANDARD
 
@@ -218,7 +218,8 @@ def validate(
     repeat: int | None = None,
     *,
     sandbox: str | None = None,
-    jobs: int = 1,
+    engine: str = "local",
+    jobs: int | None = 1,
     mirrors: Sequence[str] = (),
     reporter: Reporter | None = None,
 ) -> Report:
@@ -235,8 +236,8 @@ def validate(
     wanted = workspace.config.repeat if repeat is None else repeat
     folders = load_tasks(workspace, task_ids)
     spoilt: _Spoilt = {}
-    with Runner(
-        sandbox, workspace.environments_dir, workspace.clones_dir, mirrors, workers=jobs, reporter=reporter
+    with open_runner(
+        engine, sandbox, workspace.environments_dir, workspace.clones_dir, mirrors, jobs, reporter
     ) as runner:
         items = list(_items(workspace, folders, runner))
         had = sum(len(item.gold[:wanted]) for item in items)

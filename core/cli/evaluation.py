@@ -35,6 +35,13 @@ class SandboxName(StrEnum):
     PROCESS = "process"
 
 
+class EngineName(StrEnum):
+    """What spreads the executions."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
     app.command()(evaluate)
@@ -70,7 +77,13 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Environments; default: those of the release.")
     ] = None,
     sandbox: Annotated[SandboxName | None, typer.Option(help="Where answers are executed.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Executions at a time.")] = 2,
+    engine: Annotated[
+        EngineName, typer.Option(help="This machine, or the Ray cluster at RAY_ADDRESS (none: one started here).")
+    ] = EngineName.LOCAL,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Executions at a time; default: what the machine or cluster holds."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder of the run; default: PREDICTIONS.run.")
     ] = None,
@@ -100,6 +113,7 @@ def evaluate(
         type=None if type is None else {"bash": "Bash Script", "python": "Python Code"}[type],
         sandbox=sandbox.value if sandbox else None,
         workers=jobs,
+        engine=engine.value,
         environments_dir=environments or (own if own and own.is_dir() else None),
         mirrors=_mirrors(session),
     )

@@ -25,6 +25,13 @@ class SandboxName(StrEnum):
     PROCESS = "process"
 
 
+class EngineName(StrEnum):
+    """What spreads the runs."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 SandboxOption = Annotated[
     SandboxName, typer.Option(help="Where to execute; process isolates nothing and is for scripts you trust.")
 ]
@@ -86,7 +93,12 @@ def validate(
         typer.Option(min=1, help="Runs of each example; default: what the workspace wants of a verified one (3)."),
     ] = None,
     sandbox: SandboxOption = SandboxName.DOCKER,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
+    engine: Annotated[
+        EngineName, typer.Option(help="This machine, or the Ray cluster at RAY_ADDRESS (none: one started here).")
+    ] = EngineName.LOCAL,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs at a time; default: what the machine or cluster holds.")
+    ] = None,
     cpu_smoke: Annotated[
         bool, typer.Option("--cpu-smoke", help="Run only the tasks' CPU smoke variants: no card, once each.")
     ] = False,
@@ -107,6 +119,7 @@ def validate(
         tasks or [],
         repeat,
         sandbox=sandbox.value,
+        engine=engine.value,
         jobs=jobs,
         mirrors=session.mirrors_of(workspace),
         reporter=session.reporter,

@@ -153,17 +153,18 @@ def open_runner(options: Options, reporter: Reporter) -> Runner:
     """A runner as the options want it.
 
     Raises:
-        PrerequisiteError: the sandbox cannot be had.
+        PrerequisiteError: the sandbox, or the engine, cannot be had.
     """
-    from ...validators.execution import Runner
+    from ...validators.execution import open_runner
 
-    return Runner(
-        sandbox=options.sandbox,
-        environments_dir=options.environments_dir,
-        clones_dir=clones_dir(),
-        mirrors=options.mirrors,
-        workers=options.workers,
-        reporter=reporter,
+    return open_runner(
+        options.engine,
+        options.sandbox,
+        options.environments_dir,
+        clones_dir(),
+        options.mirrors,
+        options.workers,
+        reporter,
     )
 
 

@@ -215,6 +215,7 @@ def _provenance(
     sandboxes = sorted({g.sandbox for g in (gold or {}).values() if g.sandbox})
     return {
         "toolkit": toolkit_version(),
+        "protocol_versions": PROTOCOLS,
         "release": {
             "name": Path(dataset.name).name if Path(dataset.name).exists() else dataset.name,
             "revision": dataset.revision,
@@ -243,5 +244,6 @@ def _provenance(
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
             "workers": options.workers,
+            "engine": options.engine,
         },
     }

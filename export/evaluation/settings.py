@@ -37,7 +37,10 @@ class Options:
     """Names; empty: all."""
     type: str | None = None
     sandbox: str | None = None
-    workers: int = 1
+    workers: int | None = 1
+    """None: as many as the machine or the cluster holds."""
+    engine: str = "local"
+    """``local``: workers of this machine; ``ray``: of a cluster."""
     environments_dir: Path | None = None
     mirrors: tuple[str, ...] = ()
 
