@@ -35,7 +35,7 @@ test-fast: setup ## under a minute: no network, no services
 	@$(BIN)/pytest -n auto -m "not integration and not long" $(ARGS)
 
 test-long: setup ## exhaustive walks and large loads
-	@$(WITH_ENGINE) $(WITH_FORMATS) $(WITH_PACKAGES) $(BIN)/pytest -m "long" $(ARGS)
+	@$(WITH_ENGINE) $(WITH_FORMATS) $(WITH_PACKAGES) .ci/packages postgresql && $(BIN)/pytest -m "long" $(ARGS)
 
 check: setup ## formatting, lint, types, generated documents
 	@$(BIN)/ruff format --check .
@@ -58,11 +58,16 @@ lock: setup ## resolve requirements.lock anew
 	echo "label-studio==$$($(BIN)/python -c 'from benchwright.annotation.install import VERSION; print(VERSION)')" | \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header -o annotation/data/label-studio.lock -
+	# what a release hands to those who score with it: the same versions, without any extra
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate -c requirements.lock -o export/data/evaluator.lock pyproject.toml
 	# beside it the tools that exports are tried with: Harbor needs a newer Python, inspect_ai other versions
 	echo harbor | $(BIN)/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes \
 	  --no-emit-index-url --no-header -o .ci/harbor.lock -
 	printf 'inspect-ai\nsetuptools>=77\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header -o .ci/inspect.lock pyproject.toml -
+	echo trl | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header -c requirements.lock --override <(echo "torch ; sys_platform == 'none'") -o .ci/trl.lock -
 
 engine-stop: ## stop and remove the Docker engine that our own targets started
 	@.ci/engine stop

@@ -16,6 +16,7 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from ..core.files import atomic_write
 from ..core.progress import Reporter
 from ..core.workspace import Workspace
 from .client import Server
+from .database import place_of, postgresql_settings
 from .install import ensure_installed
 
 __all__ = ["DEFAULT_PORT", "connect", "down", "running", "up"]
@@ -41,13 +43,17 @@ POLL_S = 0.25
 SAY_EVERY_S = 10.0
 
 
-def up(workspace: Workspace, port: int | None = None, reporter: Reporter | None = None) -> Server:
+def up(
+    workspace: Workspace, port: int | None = None, reporter: Reporter | None = None, database: str | None = None
+) -> Server:
     """Start the workspace's server (installing it first if need be), or find that it is up.
 
-    ``port`` None: the one it had last time, else 8080.
+    ``port`` None: the one it had last time, else 8080. ``database``: ``postgresql://USER:PASSWORD@HOST:PORT/NAME``
+    instead of SQLite in the workspace; its password is written nowhere, so it is named at every start.
 
     Raises:
-        BenchwrightError: the port is taken, or the server is up on another port than the one asked for.
+        BenchwrightError: the port is taken, the server is up on another port than the one asked for, or the database
+            is another than the one its data is in.
         InfrastructureError: it does not install, or does not come up; its last words are given.
     """
     reporter = reporter or Reporter(quiet=True)
@@ -64,7 +70,9 @@ def up(workspace: Workspace, port: int | None = None, reporter: Reporter | None 
                 )
             reporter.say(f"Label Studio is up already: http://127.0.0.1:{state['port']}")
         else:
-            _start(home, port or state.get("port") or DEFAULT_PORT, reporter)
+            settings = postgresql_settings(database) if database else {}
+            _refuse_other_database(home, state, settings)
+            _start(home, port or state.get("port") or DEFAULT_PORT, settings, reporter)
         server = replace(_server(home), new=new)
         _wait_until_healthy(home, server, reporter)
     server.client().check()
@@ -85,7 +93,7 @@ def down(workspace: Workspace, reporter: Reporter | None = None) -> bool:
         if time.monotonic() > deadline:
             os.killpg(state["pid"], signal.SIGKILL)
         time.sleep(POLL_S)
-    atomic_write(_state_path(home), json.dumps({"port": state["port"]}))
+    atomic_write(_state_path(home), json.dumps({key: state[key] for key in ("port", "database") if key in state}))
     return True
 
 
@@ -119,7 +127,7 @@ def connect(workspace: Workspace) -> Server:
 # starting ----------------------------------------------------------------------------------------------------
 
 
-def _start(home: Path, port: int, reporter: Reporter) -> None:
+def _start(home: Path, port: int, database: Mapping[str, str], reporter: Reporter) -> None:
     if not 1 <= port <= 65535:
         raise BenchwrightError(f"{port} is no port", remedy="name one between 1024 and 65535")
     _refuse_busy(port)  # Label Studio itself would move to the next port without a word
@@ -137,10 +145,10 @@ def _start(home: Path, port: int, reporter: Reporter) -> None:
             stdout=log,
             stderr=log,
             cwd=home,
-            env=_environment(home, venv, login),
+            env={**_environment(home, venv, login), **database},
             start_new_session=True,
         )
-    state = {"pid": process.pid, "started": _start_time(process.pid), "port": port}
+    state = {"pid": process.pid, "started": _start_time(process.pid), "port": port, "database": place_of(database)}
     atomic_write(_state_path(home), json.dumps(state), mode=0o600)
 
 
@@ -194,6 +202,20 @@ def _healthy(url: str) -> bool:
             return b'"UP"' in answer.read()
     except (OSError, urllib.error.URLError):
         return False
+
+
+def _refuse_other_database(home: Path, state: Mapping[str, Any], settings: Mapping[str, str]) -> None:
+    """Annotations must not seem to vanish because the server was started on another database."""
+    before, now = state.get("database"), place_of(settings)
+    if before is None or before == now:
+        return
+    raise BenchwrightError(
+        f"this workspace's annotations are in {before}, not in {now}",
+        where=str(_state_path(home)),
+        remedy="benchwright annotate up"
+        + ("" if before == place_of({}) else f" --database {before} (with the password)")
+        + f"; to begin anew, move {home} away",
+    )
 
 
 def _refuse_busy(port: int) -> None:

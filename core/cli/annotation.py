@@ -32,12 +32,18 @@ def up(
     port: Annotated[
         int | None, typer.Option(metavar="N", help="Port on 127.0.0.1; default: as last time, else 8080.")
     ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="PostgreSQL instead of SQLite, for teams: postgresql://USER:PASSWORD@HOST:PORT/NAME."
+        ),
+    ] = None,
 ) -> None:
     """Start this workspace's Label Studio server, installing it first if it is not there."""
     from ...annotation import server
 
     session = session_of(context)
-    found = server.up(session.workspace(), port, session.reporter)
+    found = server.up(session.workspace(), port, session.reporter, database)
     login = {"email": found.email, "password": found.password} if found.new else {}
     where = session.workspace().private_dir / "label-studio" / "login.toml"
     shown = [f"{name}: {value}" for name, value in login.items()] or [f"its login is in {where}"]
