@@ -1,0 +1,6 @@
+"""Expansion: one accepted example of a task becomes many, with other argument values and other words.
+
+Comes in: tasks with examples that people wrote, the repository's files at the pin, and what other commands of the same
+script are given. Goes out: further examples of the same tasks, each of which passes the rules of ``check``. Open
+``expanding.py`` first; ``scripts.py`` and ``snippets.py`` edit outputs, ``wording.py`` writes instructions.
+"""
