@@ -45,7 +45,7 @@ AGENT_TIMEOUT_S = 1800.0
 VERIFIER_SPARE_S = 120.0
 """For the verifier's own start, beside the script's limit."""
 ANSWERS = {"Bash Script": "answer.sh", "Python Code": "answer.py"}
-RUNNER_FOLDERS = ("core", "curation", "validators", "export")
+RUNNER_FOLDERS = ("annotation", "core", "curation", "validators", "export")
 RUNNER_DISTRIBUTIONS = (
     "annotated-types", "filelock", "platformdirs", "pydantic", "pydantic_core", "PyYAML", "tomlkit", "tree-sitter",
     "tree-sitter-bash", "tree-sitter-python", "typing_extensions", "typing-inspection",

@@ -1,7 +1,7 @@
 """Exports as the tools they are made for take them: the real Harbor and the real inspect_ai, where they are installed.
 
 BENCHWRIGHT_HARBOR and BENCHWRIGHT_INSPECT name the Python of a virtual environment with `harbor` (Python 3.12 or
-newer) and one with `inspect-ai` and benchwright.
+newer) and one with `inspect-ai` and benchwright; BENCHWRIGHT_TRL one with `trl`. `.ci/formats` makes all three.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from benchwright.core.models import Example, Repository, RepositoryRef, Task
 from benchwright.core.progress import Reporter
 from benchwright.core.tasks import write_task
 from benchwright.core.workspace import Workspace
+from benchwright.export.chat import export_chat
+from benchwright.export.dataset import Dataset, open_dataset
 from benchwright.export.harbor import content_digest, export_harbor
 from benchwright.export.inspect_ai import export_inspect
 from benchwright.export.release import build_release
-from benchwright.export.dataset import Dataset, open_dataset
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -229,6 +230,45 @@ def test_inspect_scores_a_mock_model_that_answers_the_gold(
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.splitlines()[-1]) == ["success", accuracy]
+
+
+TRL = """
+import json, sys
+from datasets import load_dataset
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
+from trl.data_utils import apply_chat_template, is_conversational
+rows = load_dataset("json", data_files=sys.argv[1], split="train", cache_dir=sys.argv[2])
+assert all(is_conversational(row) for row in rows)
+words = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
+template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}</s>{% endfor %}"
+tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?", chat_template=template)
+texts = [apply_chat_template({"messages": row["messages"]}, tokenizer)["text"] for row in rows]
+print(json.dumps(texts))
+"""
+
+
+def test_trl_takes_the_chat_export_as_conversations(material: tuple[Dataset, str], tmp_path: Path) -> None:
+    """Its own recognition of the shape, and a chat template over it; neither needs torch."""
+    python = python_with("BENCHWRIGHT_TRL", "trl")
+    dataset, mirror = material
+    workspace = Workspace(dataset.root.parents[1])
+    workspace.splits_dir.mkdir(exist_ok=True)
+    train = workspace.splits_dir / "id_train.txt"
+    train.write_text("adder/3\n")
+    try:
+        trained = open_dataset(str(build_release(workspace, tmp_path / "release").folder))
+    finally:
+        train.unlink()
+    export_chat(trained, tmp_path / "chat", mirrors=[mirror], reporter=QUIET)
+    for setting in ("code", "retrieval", "oracle"):
+        arguments = [str(tmp_path / "chat" / f"{setting}.jsonl"), str(tmp_path / "cache")]
+        done = subprocess.run([str(python), "-c", TRL, *arguments], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-3000:]
+        (text,) = json.loads(done.stdout.splitlines()[-1])
+        assert text.startswith("<user>Repository: https://github.com/o/adder")
+        assert text.endswith("<assistant>```python\nprint(pow(base=3, exp=4))\n```</s>")
 
 
 def test_the_task_file_is_python_and_its_samples_hold_the_gold(material: tuple[Dataset, str], tmp_path: Path) -> None:

@@ -282,6 +282,24 @@ def test_without_a_token_it_says_how_to_get_one(
     assert double.log == []
 
 
+def test_a_dry_run_shows_what_can_be_known_and_what_is_missing(
+    start_hub: Callable[..., Any], make_publisher: Callable[..., Any]
+) -> None:
+    double = start_hub()
+    publisher = make_publisher(double)
+    del publisher.env["HF_TOKEN"]
+    publisher.configure(f'repository = "{REPOSITORY}"', "")
+    process = publisher.start("release", "publish", "--dry-run")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 2, err
+    plan = json.loads(out)["plan"]
+    assert (plan["tag"], plan["repository"]) == ("v0.1.0", None)
+    assert plan["splits"]["default"] == ["full", "quarter"]
+    assert plan["files"] > 20
+    assert [item.split(":")[0] for item in plan["missing"]] == ["a dataset to publish to", "a token for the Hub"]
+    assert double.log == []
+
+
 def test_the_hubs_own_store_gives_the_token(start_hub: Callable[..., Any], make_publisher: Callable[..., Any]) -> None:
     double = start_hub()
     publisher = make_publisher(double)
@@ -311,9 +329,9 @@ def test_a_short_lived_token_publishes_to_a_dataset_that_trusts_the_job(
 
 
 def test_a_token_appears_nowhere(
-    start_hub: Callable[..., Any], make_publisher: Callable[..., Any], trouble: Any
+    start_hub: Callable[..., Any], make_publisher: Callable[..., Any], trouble: Any, tmp_path: Path
 ) -> None:
-    """Not when all goes well, not when the Hub repeats it in its errors, and not in any file."""
+    """Not when all goes well, not when the Hub repeats it in its errors, and in no file, here or on the Hub."""
     planted = "hf_PlantedTokenThatMustNotLeak"
     double = start_hub()
     double.accounts[planted] = double.accounts["hf_writer"]
@@ -330,11 +348,16 @@ def test_a_token_appears_nowhere(
     double.trouble = lambda _number, _method, _path: None
     publisher.publish()
     publisher.run("release", "yank", "0.1.0", "--reason", "a test")
+    publisher.run("release", "yank", "adder/7", "--reason", "a test")
     assert publisher.output.count("the Hub answered 40") >= 8
     assert planted not in publisher.output
-    files = [path for path in publisher.workspace.root.rglob("*") if path.is_file()]
-    assert files
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]  # workspace, release, receipt, caches, the Hub's
+    assert publisher.workspace.root / "releases" / "receipts" / "v0.1.0.json" in files
     assert not [path for path in files if planted.encode() in path.read_bytes()]
+    commits = double.datasets[REPOSITORY].commits.values()
+    assert not [
+        path for commit in commits for path, blob in commit.tree.items() if planted.encode() in (blob.content or b"")
+    ]
 
 
 def test_a_withdrawn_version_is_marked_and_its_tag_stays(
@@ -398,10 +421,9 @@ def test_the_published_rows_come_back_value_for_value_and_can_be_scored(
     publisher.run("release", "build")
     publisher.publish()
     rows = [json.loads(line) for line in published.read_text("utf-8").splitlines()]
-    found = {(row["github_id"], row["id"]): row for row in load(publisher, tmp_path / "reader", "v0.1.0")["full"]}
-    assert len(found) == len(rows) == 173
-    for row in rows:
-        assert {name: found[row["github_id"], row["id"]][name] for name in row} == row
+    assert len(rows) == 173
+    first = values_at(publisher, tmp_path / "reader", "v0.1.0", "default", rows)
+    assert first == rows
 
     predictions = tmp_path / "gold.jsonl"
     gold = [{"github_id": row["github_id"], "id": row["id"], "output": [row["output"]]} for row in rows]
@@ -409,3 +431,46 @@ def test_the_published_rows_come_back_value_for_value_and_can_be_scored(
     run = tmp_path / "run"
     publisher.run("evaluate", f"{REPOSITORY}@v0.1.0", str(predictions), "--no-execute", "-o", str(run))
     assert len((run / "results.jsonl").read_text().splitlines()) == 173
+
+    withdrawn, changed = rows[40], rows[90]
+    publisher.run("release", "yank", f"{withdrawn['github_id']}/{withdrawn['id']}", "--reason", "a test")
+    say_otherwise(publisher.workspace, changed, "In other words: " + changed["instruction"])
+    publisher.configure('version = "0.1.0"', 'version = "0.2.0"')
+    publisher.run("release", "build")
+    rename_configuration(publisher.workspace.root / "releases" / "0.2.0", "data", "tasks")
+    publisher.publish()
+    expected = [dict(row) for row in rows if row is not withdrawn]
+    next(row for row in expected if key_of(row) == key_of(changed))["instruction"] = (
+        "In other words: " + changed["instruction"]
+    )
+    assert values_at(publisher, tmp_path / "second", "v0.2.0", "tasks", expected) == expected
+    dataset = double.datasets[REPOSITORY]
+    assert not [path for path in dataset.files("main") if path.startswith("data/")]
+    assert dataset.files("main") == dataset.files("v0.2.0")
+    assert values_at(publisher, tmp_path / "old", "v0.1.0", "default", rows) == rows
+
+
+def key_of(row: dict[str, Any]) -> tuple[int, int]:
+    return row["github_id"], row["id"]
+
+
+def values_at(publisher: Any, home: Path, tag: str, config: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a reader finds at a tag, in the order of ``rows`` and with their columns; more rows are a failure."""
+    loaded = load(publisher, home, tag, config)["full"]
+    found = {key_of(row): row for row in loaded}
+    assert len(found) == len(loaded) == len(rows)
+    return [{name: found[key_of(row)][name] for name in row} for row in rows]
+
+
+def say_otherwise(workspace: Workspace, row: dict[str, Any], instruction: str) -> None:
+    """Change one example's instruction in its task."""
+    before, after = (json.dumps(text, ensure_ascii=False) for text in (row["instruction"], instruction))
+    changed = 0
+    for path in workspace.tasks_dir.rglob("examples.jsonl"):
+        lines = path.read_text("utf-8").splitlines(keepends=True)
+        for place, line in enumerate(lines):
+            if json.loads(line)["id"] == row["id"] and f'"instruction":{before}' in line:
+                lines[place] = line.replace(f'"instruction":{before}', f'"instruction":{after}')
+                path.write_text("".join(lines), "utf-8")
+                changed += 1
+    assert changed == 1
