@@ -78,8 +78,11 @@ def open_system(environments_dir: Path | None, name: str) -> System:
     return system
 
 
-def build(environments_dir: Path | None, name: str, reporter: Reporter) -> Status:
+def build(environments_dir: Path | None, name: str, reporter: Reporter, *, record: bool = True) -> Status:
     """Build one environment; what is there already is left alone. The lock is made if there is none.
+
+    With ``record``, Dockerfile and system packages are written beside the recipe, to be kept in git; without it a
+    release that carries the recipe stays as it was built.
 
     Raises:
         PrerequisiteError: pip, uv, mmdebstrap or the engine is missing where the recipe needs it.
@@ -103,7 +106,7 @@ def build(environments_dir: Path | None, name: str, reporter: Reporter) -> Statu
     if not _is_built(system):
         reporter.say(f"{name}: installing {len(pins(lock))} packages")
         _fill(recipe, base, lock, system)
-    folder = _folder(environments_dir, name) if environments_dir else None
+    folder = _folder(environments_dir, name) if environments_dir and record else None
     if folder is not None and folder.is_dir():
         atomic_write(folder / "Dockerfile", dockerfile(system))
         packages = Path(base.root).parent / "packages.txt"

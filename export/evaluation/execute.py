@@ -195,7 +195,7 @@ def environment_digests(options: Options, settings: Iterable[Setting], reporter:
         try:
             system = open_system(options.environments_dir, name)
         except PrerequisiteError:
-            build(options.environments_dir, name, reporter)
+            build(options.environments_dir, name, reporter, record=False)
             system = open_system(options.environments_dir, name)
         digests[name] = system.digest
     return digests

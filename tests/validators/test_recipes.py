@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchwright.core.errors import BenchwrightError
+from benchwright.core.progress import Reporter
+from benchwright.validators.environments import build
 from benchwright.validators.recipes import Recipe, find_recipes, read_recipe
 
 
@@ -69,3 +71,11 @@ def test_standard_comes_first_then_names_in_order(tmp_path: Path) -> None:
     write(tmp_path, "slate", "")
     write(tmp_path, "basalt", "")
     assert [name for name, _ in find_recipes(tmp_path)] == ["standard", "basalt", "slate"]
+
+
+def test_a_release_stays_as_it_is_where_its_environment_is_built_to_score(tmp_path: Path) -> None:
+    write(tmp_path, "plain", 'schema_version = 1\nbase = "host"\n')
+    build(tmp_path, "plain", Reporter(quiet=True), record=False)
+    assert [path.name for path in (tmp_path / "plain").iterdir()] == ["environment.toml"]
+    build(tmp_path, "plain", Reporter(quiet=True))
+    assert (tmp_path / "plain" / "Dockerfile").is_file()
