@@ -4,55 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from benchwright.core.workspace import Workspace
 from benchwright.export.checksums import write_sums
 
+from .hub_reader import REPOSITORY, load, local, rename_configuration
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
-
-REPOSITORY = "tester/pocket"
-LOAD = """
-import datasets, json, sys
-datasets.disable_progress_bars()
-name, config, revision = sys.argv[1:]
-loaded = datasets.load_dataset(name, config, revision=revision)
-print(json.dumps({split: rows.to_list() for split, rows in loaded.items()}))
-"""
-
-
-def load(publisher: Any, home: Path, revision: str, config: str = "default") -> dict[str, list[dict[str, Any]]]:
-    """What a reader gets, in a process of its own with an empty cache."""
-    command = [sys.executable, "-P", "-c", LOAD, REPOSITORY, config, revision]
-    env = {**publisher.env, "HF_HOME": str(home)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-3000:]
-    rows: dict[str, list[dict[str, Any]]] = json.loads(done.stdout)
-    return rows
-
-
-def local(folder: Path, config: str = "data") -> dict[str, list[dict[str, Any]]]:
-    return {path.name.split("-")[0]: pq.read_table(path).to_pylist() for path in (folder / config).glob("*.parquet")}
-
-
-def rename_configuration(folder: Path, old: str, new: str) -> None:
-    """Make the folder one that calls its configuration, and its data's folder, otherwise."""
-    (folder / old).rename(folder / new)
-    card = folder / "README.md"
-    text = (
-        card.read_text()
-        .replace("config_name: default", f"config_name: {new}")
-        .replace(f"path: {old}/", f"path: {new}/")
-    )
-    card.write_text(text)
-    write_sums(folder)
 
 
 @pytest.mark.parametrize("xet", [False, True], ids=["lfs", "xet"])
@@ -399,78 +361,3 @@ def test_a_changed_release_folder_is_not_published(
     shutil.rmtree(folder)
     assert "release build" in publisher.publish(expect=2)["error"]["remedy"]
     assert double.log == []
-
-
-@pytest.mark.parametrize("xet", [False, True], ids=["lfs", "xet"])
-def test_the_published_rows_come_back_value_for_value_and_can_be_scored(
-    xet: bool, start_hub: Callable[..., Any], make_publisher: Callable[..., Any], tmp_path: Path
-) -> None:
-    """ML-Bench's rows through a release, the Hub and back; then an outsider scores their gold from the Hub."""
-    published = Path(__file__).parents[3] / "shared" / "data" / "ml-bench" / "rows.jsonl"
-    if not published.is_file():
-        pytest.skip("the published rows do not lie beside the checkout")
-    double = start_hub(xet=xet)
-    publisher = make_publisher(double)
-    workspace = tmp_path / "ml-bench"
-    publisher.run("init", str(workspace), "--preset", "ml-bench")
-    publisher.workspace = Workspace(workspace)
-    publisher.configure('# repository = "owner/name"', f'repository = "{REPOSITORY}"')
-    with open(publisher.workspace.config_path, "a", encoding="utf-8") as config:
-        config.write("\n[check.accept]\n" + "".join(f'BW{n} = "as published"\n' for n in (1, 2, 3)))
-    publisher.run("tasks", "import", str(published))
-    publisher.run("release", "build")
-    publisher.publish()
-    rows = [json.loads(line) for line in published.read_text("utf-8").splitlines()]
-    assert len(rows) == 173
-    first = values_at(publisher, tmp_path / "reader", "v0.1.0", "default", rows)
-    assert first == rows
-
-    predictions = tmp_path / "gold.jsonl"
-    gold = [{"github_id": row["github_id"], "id": row["id"], "output": [row["output"]]} for row in rows]
-    predictions.write_text("".join(json.dumps(line) + "\n" for line in gold))
-    run = tmp_path / "run"
-    publisher.run("evaluate", f"{REPOSITORY}@v0.1.0", str(predictions), "--no-execute", "-o", str(run))
-    assert len((run / "results.jsonl").read_text().splitlines()) == 173
-
-    withdrawn, changed = rows[40], rows[90]
-    publisher.run("release", "yank", f"{withdrawn['github_id']}/{withdrawn['id']}", "--reason", "a test")
-    say_otherwise(publisher.workspace, changed, "In other words: " + changed["instruction"])
-    publisher.configure('version = "0.1.0"', 'version = "0.2.0"')
-    publisher.run("release", "build")
-    rename_configuration(publisher.workspace.root / "releases" / "0.2.0", "data", "tasks")
-    publisher.publish()
-    expected = [dict(row) for row in rows if row is not withdrawn]
-    next(row for row in expected if key_of(row) == key_of(changed))["instruction"] = (
-        "In other words: " + changed["instruction"]
-    )
-    assert values_at(publisher, tmp_path / "second", "v0.2.0", "tasks", expected) == expected
-    dataset = double.datasets[REPOSITORY]
-    assert not [path for path in dataset.files("main") if path.startswith("data/")]
-    assert dataset.files("main") == dataset.files("v0.2.0")
-    assert values_at(publisher, tmp_path / "old", "v0.1.0", "default", rows) == rows
-
-
-def key_of(row: dict[str, Any]) -> tuple[int, int]:
-    return row["github_id"], row["id"]
-
-
-def values_at(publisher: Any, home: Path, tag: str, config: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a reader finds at a tag, in the order of ``rows`` and with their columns; more rows are a failure."""
-    loaded = load(publisher, home, tag, config)["full"]
-    found = {key_of(row): row for row in loaded}
-    assert len(found) == len(loaded) == len(rows)
-    return [{name: found[key_of(row)][name] for name in row} for row in rows]
-
-
-def say_otherwise(workspace: Workspace, row: dict[str, Any], instruction: str) -> None:
-    """Change one example's instruction in its task."""
-    before, after = (json.dumps(text, ensure_ascii=False) for text in (row["instruction"], instruction))
-    changed = 0
-    for path in workspace.tasks_dir.rglob("examples.jsonl"):
-        lines = path.read_text("utf-8").splitlines(keepends=True)
-        for place, line in enumerate(lines):
-            if json.loads(line)["id"] == row["id"] and f'"instruction":{before}' in line:
-                lines[place] = line.replace(f'"instruction":{before}', f'"instruction":{after}')
-                path.write_text("".join(lines), "utf-8")
-                changed += 1
-    assert changed == 1
