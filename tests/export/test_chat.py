@@ -82,7 +82,7 @@ def test_each_setting_gives_its_own_context_and_the_examples_output(tmp_path: Pa
     assert code.index("=== README.md ===") < code.index("=== add.py ===")
 
 
-def test_the_files_load_as_chat_and_pass_a_chat_template(tmp_path: Path) -> None:
+def test_the_files_load_as_chat(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     dataset = release(tmp_path, "5" * 40, {"train": [1, 2, 3]})
     export_chat(dataset, tmp_path / "chat", settings=["oracle"], reporter=QUIET)

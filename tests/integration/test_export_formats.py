@@ -239,13 +239,13 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 from trl.data_utils import apply_chat_template, is_conversational
-rows = load_dataset("json", data_files=sys.argv[1], split="train", cache_dir=sys.argv[2])
-assert all(is_conversational(row) for row in rows)
 words = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
 template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}</s>{% endfor %}"
 tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?", chat_template=template)
-texts = [apply_chat_template({"messages": row["messages"]}, tokenizer)["text"] for row in rows]
-print(json.dumps(texts))
+for file in sys.argv[2:]:
+    rows = load_dataset("json", data_files=file, split="train", cache_dir=sys.argv[1])
+    assert all(is_conversational(row) for row in rows)
+    print(json.dumps([apply_chat_template({"messages": row["messages"]}, tokenizer)["text"] for row in rows]))
 """
 
 
@@ -262,11 +262,13 @@ def test_trl_takes_the_chat_export_as_conversations(material: tuple[Dataset, str
     finally:
         train.unlink()
     export_chat(trained, tmp_path / "chat", mirrors=[mirror], reporter=QUIET)
-    for setting in ("code", "retrieval", "oracle"):
-        arguments = [str(tmp_path / "chat" / f"{setting}.jsonl"), str(tmp_path / "cache")]
-        done = subprocess.run([str(python), "-c", TRL, *arguments], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr[-3000:]
-        (text,) = json.loads(done.stdout.splitlines()[-1])
+    files = [str(tmp_path / "chat" / f"{setting}.jsonl") for setting in ("code", "retrieval", "oracle")]
+    command = [str(python), "-c", TRL, str(tmp_path / "cache"), *files]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    conversations = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(conversations) == 3
+    for (text,) in conversations:
         assert text.startswith("<user>Repository: https://github.com/o/adder")
         assert text.endswith("<assistant>```python\nprint(pow(base=3, exp=4))\n```</s>")
 
