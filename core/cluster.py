@@ -220,6 +220,12 @@ class Pool:
             self._end([seat for seat, task in state.pending.values() if task], list(state.pending))
             raise
 
+    def holds(self, need: Need) -> int:
+        """Workers of this need that there are at most at a time."""
+        self._look()
+        room = sum(need.times_on(node) for node in self._labelled(need)[0])
+        return max(1, room if self._most is None else min(room, self._most))
+
     # placing ---------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:

@@ -138,6 +138,10 @@ class Runner:
         self._system(job.environment)
         self._tree(job.repository)
 
+    def holds(self, limits: Limits) -> int:
+        """Runs with these limits that are made at a time."""
+        return self._workers
+
     def use(self, system: System) -> None:
         """Run what asks for an environment of this name in ``system``."""
         with self._lock:

@@ -87,13 +87,20 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder of the run; default: PREDICTIONS.run.")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many hours it will take; execute empty scripts only.")
+    ] = False,
+    times: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RUN", help="With --dry-run: an earlier run of this release to take times from."),
+    ] = None,
 ) -> None:
     """Score a model's answers: pass@1, 2 and 5 for each repository, with intervals and the three denominators.
 
     For example: benchwright evaluate releases/1.0.0 predictions.jsonl --sandbox docker -o run
     """
     from ...export.dataset import open_dataset
-    from ...export.evaluation import Options
+    from ...export.evaluation import Options, plan
     from ...export.evaluation import evaluate as run
     from ...export.evaluation.table import notes, table_rows
     from ..errors import BenchwrightError
@@ -117,7 +124,14 @@ def evaluate(
         environments_dir=environments or (own if own and own.is_dir() else None),
         mirrors=_mirrors(session),
     )
-    done = run(dataset, predictions, options, output or predictions.with_suffix(".run"), session.reporter)
+    if times and not dry_run:
+        raise BenchwrightError("--times is for --dry-run", remedy="add --dry-run, or leave --times out")
+    folder = output or predictions.with_suffix(".run")
+    if dry_run:
+        planned = plan(dataset, predictions, options, folder, times or [], session.reporter)
+        session.reporter.result(planned.as_json(), planned.lines())
+        return
+    done = run(dataset, predictions, options, folder, session.reporter)
     titles, rows = table_rows(done.report)
     session.reporter.table(f"{release}, protocol {protocol.value}", titles, rows, done.report)
     for note in [*notes(done.report), f"results: {done.folder / 'results.jsonl'}, {done.folder / 'report.json'}"]:

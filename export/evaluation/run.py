@@ -32,7 +32,7 @@ from .settings import Options, Setting, chosen_rows, clones_dir, repository_name
 if TYPE_CHECKING:
     from ...curation.source import PinnedTree
 
-__all__ = ["Evaluation", "Options", "evaluate"]
+__all__ = ["Evaluation", "Options", "declared_samples", "evaluate", "examined"]
 
 REPORT_VERSION = 1
 
@@ -66,20 +66,20 @@ def evaluate(
     if options.protocol not in PROTOCOLS:
         raise BenchwrightError(f"there is no protocol {options.protocol!r}", remedy=f"use {' or '.join(PROTOCOLS)}")
     every = list(dataset.rows(dataset.main_split()))
-    declared = options.samples if options.samples is not None else _declared(predictions_path, reporter)
+    declared = options.samples if options.samples is not None else declared_samples(predictions_path, reporter)
     predictions = read_predictions(predictions_path, [row.key for row in every], declared)
     names = repository_names(dataset, every)
     rows = chosen_rows(every, names, options)
     settings = settings_of(dataset, rows, names) if options.execute or options.mirrors else {}
     recordings = Recordings(folder) if options.execute else None
-    samples, own, read = _examined(rows, predictions, settings, options, recordings)
+    samples, own, read = examined(rows, predictions, settings, options, recordings)
     gold: dict[Key, Gold] | None = None
     environments: dict[str, str] = {}
     if recordings is not None:
         environments = environment_digests(options, settings.values(), reporter)
         sandbox = options.sandbox or DEFAULT_SANDBOX
         recorded = recordings.make(settings, environments, sandbox, options, reporter)
-        again = _examined([row for row in rows if row.key in recorded], predictions, settings, options, recordings)
+        again = examined([row for row in rows if row.key in recorded], predictions, settings, options, recordings)
         samples, own = samples | again[0], own | again[1]
         work = Work(settings, environments, sandbox)
         samples, gold = execute(rows, predictions, samples, own, work, options, folder, reporter)
@@ -106,7 +106,7 @@ def evaluate(
     return Evaluation(folder, report, ungraded)
 
 
-def _declared(predictions: Path, reporter: Reporter) -> int | None:
+def declared_samples(predictions: Path, reporter: Reporter) -> int | None:
     """The number of samples that ``predict`` wrote down beside the file; None where there is no such record."""
     from .predict.meta import declared_by
 
@@ -118,7 +118,7 @@ def _declared(predictions: Path, reporter: Reporter) -> int | None:
     return record.samples
 
 
-def _examined(
+def examined(
     rows: Sequence[Row],
     predictions: Predictions,
     settings: dict[Key, Setting],

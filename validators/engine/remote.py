@@ -20,7 +20,7 @@ from filelock import FileLock
 from ...core.cluster import Elsewhere, Lost, Need, Pool
 from ...core.errors import BenchwrightError, PrerequisiteError
 from ...core.files import atomic_write
-from ...core.models import Outcome
+from ...core.models import Limits, Outcome
 from ...core.progress import Reporter
 from ...core.workspace import cache_dir
 from ..execution import Job, Runner
@@ -88,6 +88,9 @@ class RayRunner(Runner):
     def execute(self, job: Job) -> Outcome:
         [(_, outcome)] = self.run([job])
         return outcome
+
+    def holds(self, limits: Limits) -> int:
+        return self._pool.holds(Need(limits.cpus, limits.memory_bytes, label=f"benchwright-{self._name}"))
 
     def prepare(self, job: Job) -> None:
         """Trees and environments are made on the nodes, by the first job that needs them there."""
