@@ -5,8 +5,8 @@ for a score, a release and a file of predictions. Goes out: a release folder (Pa
 and ``results.jsonl`` with ``report.json``. Open ``rows.py`` first (what a row is), then ``dataset.py`` (how every
 reader opens a dataset or release) and ``release/build.py`` (how a release folder is made). ``importer.py`` brings a
 published dataset into ``tasks/``, with ``find_oracle.py``; ``evaluation/`` asks a model and scores its answers,
-``hub/`` publishes, ``chat.py``, ``harbor.py`` and ``inspect.py`` write for other tools, ``demo/`` walks the whole
-pipeline.
+``hub/`` publishes; for other tools write ``chat.py`` (trainers), ``harbor.py`` (agents; ``harbor_verifier.py`` is what
+then scores in a container) and ``inspect_ai.py``; ``demo/`` walks the whole pipeline.
 """
 
 from .dataset import Dataset, open_dataset
