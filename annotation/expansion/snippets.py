@@ -60,13 +60,15 @@ def edited_snippet(code: str, name: str, value: Any) -> str | None:
 
 
 def _named(tree: ast.AST) -> Iterator[tuple[str, ast.Constant]]:
+    """Keywords, and variables that are read somewhere, with the literal each is given."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
         match node:
             case ast.keyword(arg=str(name), value=ast.Constant() as value):
                 pass
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as value):
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as value) if name in read:
                 pass
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant() as value):
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant() as value) if name in read:
                 pass
             case _:
                 continue

@@ -1,4 +1,4 @@
-"""``tasks``: accepted tasks, and importing them from a published dataset."""
+"""``tasks``: accepted tasks, importing them from a published dataset, and making more examples of them."""
 
 from __future__ import annotations
 
@@ -118,3 +118,27 @@ def show(
     (item,) = load_tasks(workspace, [name])
     page = task_page(workspace, item)
     session.reporter.result(page.as_json(), page.lines())
+
+
+@tasks.command()
+def expand(
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Repositories or REPOSITORY/TASK; default: all.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, max=10_000, help="How many made examples each task shall have.")] = 20,
+    seed: Annotated[int, typer.Option(help="Decides which values and words; the same one gives the same.")] = 0,
+) -> None:
+    """Make further examples: other argument values in the output, and an instruction that states every one.
+
+    What people wrote stays as it is. Every new example passes the rules of `check`; `validate` then runs it.
+
+    For example: benchwright tasks expand tiny --count 50
+    """
+    from ...annotation.expansion.expanding import expand as expand_tasks
+
+    session = session_of(context)
+    workspace = session.workspace()
+    mirrors = session.mirrors_of(workspace)
+    done = expand_tasks(workspace, names or (), count, seed=seed, mirrors=mirrors, reporter=session.reporter)
+    session.reporter.result(done.value(), done.lines(count))

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from .subject import Finding, Subject
 
-__all__ = ["check_across"]
+__all__ = ["check_across", "is_training"]
 
 NEAR = 0.85
 """Share of common word pairs from which two instructions count as nearly the same."""
@@ -100,15 +100,15 @@ def _overlap(subjects: Sequence[Subject]) -> Iterator[Finding]:
     """Tasks on both sides; of each task and training split one finding, at its first example there."""
     tested: dict[tuple[str, ...], Subject] = {}
     for subject in subjects:
-        if not _is_training(subject.split):
+        if not is_training(subject.split):
             tested.setdefault(subject.task, subject)
     told: set[tuple[str, tuple[str, ...]]] = set()
     for subject in subjects:
         other = tested.get(subject.task)
-        if _is_training(subject.split) and other is not None and (subject.split, subject.task) not in told:
+        if is_training(subject.split) and other is not None and (subject.split, subject.task) not in told:
             told.add((subject.split, subject.task))
             yield subject.finding("BW403", f"its task is in {other.split}, too (example {other.key[0]}/{other.key[1]})")
 
 
-def _is_training(split: str) -> bool:
+def is_training(split: str) -> bool:
     return re.search(r"(?:^|[_.-])(?:train|training|dev|fewshot|few_shot)(?:$|[_.-])", split.lower()) is not None

@@ -15,7 +15,15 @@ from ...core.workspace import Workspace
 from .rules import rule
 from .subject import Finding, Subject, problems_of_row, subject_of
 
-__all__ = ["Fixes", "example_values", "mended_examples", "mended_lines", "rows_of_files", "rows_of_workspace"]
+__all__ = [
+    "Fixes",
+    "example_values",
+    "memberships",
+    "mended_examples",
+    "mended_lines",
+    "rows_of_files",
+    "rows_of_workspace",
+]
 
 BATCH_ROWS = 1024
 EXAMPLES = "examples.jsonl"
@@ -75,7 +83,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 def rows_of_workspace(workspace: Workspace) -> Iterator[Subject | Finding]:
     """The examples of a workspace's tasks, each in the splits that list it; withdrawn ones are left out."""
-    splits = _memberships(workspace)
+    splits = memberships(workspace)
     for item in _task_folders(workspace):
         if isinstance(item, Finding):
             yield item
@@ -121,7 +129,7 @@ def example_values(task: Task, oracle: str, example: Example) -> dict[str, Any]:
     }
 
 
-def _memberships(workspace: Workspace) -> dict[str, list[str]]:
+def memberships(workspace: Workspace) -> dict[str, list[str]]:
     """Which splits list an example (``REPOSITORY/NUMBER``)."""
     found: dict[str, list[str]] = {}
     for path in sorted(workspace.splits_dir.glob("*.txt")):
