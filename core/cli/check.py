@@ -80,10 +80,17 @@ def _dataset(session: Session, target: str | None, rules: list[Rule], fix: bool)
     from ...curation.presets import preset_repositories
     from ...export.dataset import open_dataset
     from ...validators.checks import check_dataset, fix_dataset
+    from ..errors import BenchwrightError
     from ..workspace import Workspace, cache_dir
 
     assert target is not None
     dataset = open_dataset(target)
+    if fix and dataset.revision is not None:
+        raise BenchwrightError(
+            "a dataset on the Hub is not mended there",
+            where=target,
+            remedy="benchwright tasks import it into a workspace, then benchwright check --fix there",
+        )
     own = Workspace(dataset.folder).repositories() if dataset.folder else []
     repositories = [*preset_repositories("ml-bench"), *own]  # a release's own registry comes last and counts
 

@@ -45,3 +45,16 @@ def test_a_tag_that_is_not_there_is_said_so(start_hub: Callable[..., Any], make_
     assert "no such dataset or tag" in error["error"]["message"]
     error = publisher.run("tasks", "import", "tester/nowhere", expect=2)
     assert "no such dataset or tag" in error["error"]["message"]
+
+
+def test_a_release_on_the_hub_is_checked_by_the_same_rules_as_its_folder(
+    start_hub: Callable[..., Any], make_publisher: Callable[..., Any]
+) -> None:
+    publisher = make_publisher(start_hub())
+    publisher.publish()
+    folder = publisher.workspace.root / "releases" / "0.1.0"
+    local = publisher.run("check", str(folder))
+    there = publisher.run("check", "tester/pocket@v0.1.0")
+    assert [finding for finding in there if "id" in finding] == [finding for finding in local if "id" in finding]
+    error = publisher.run("check", "tester/pocket@v0.1.0", "--fix", expect=2)
+    assert "tester/pocket" in json.dumps(error)
