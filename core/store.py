@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from .errors import BenchwrightError, InfrastructureError
 from .models import Candidate, Outcome
@@ -39,6 +39,51 @@ Push = tuple[int, str]
 """Task id on the server, digest of what it shows."""
 
 
+MEND = (
+    "free space or permit writing; where another process holds the state, end that one or try again; "
+    "if the file is damaged, remove it and run the command again"
+)
+
+
+class _Cursor(sqlite3.Cursor):
+    """Rows whose reading fails as asking for them does."""
+
+    def __next__(self) -> Any:
+        with _told(self.connection):
+            return super().__next__()
+
+    def fetchone(self) -> Any:
+        with _told(self.connection):
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with _told(self.connection):
+            return super().fetchall()
+
+
+class _Connection(sqlite3.Connection):
+    """SQLite's own errors (disk full, file damaged, lock held too long) become the user's, with the way out."""
+
+    path: Path
+
+    def execute(self, *asked: Any) -> sqlite3.Cursor:
+        with _told(self):
+            return self.cursor(_Cursor).execute(*asked)
+
+    def executemany(self, *asked: Any) -> sqlite3.Cursor:
+        with _told(self):
+            return self.cursor(_Cursor).executemany(*asked)
+
+
+@contextmanager
+def _told(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        assert isinstance(connection, _Connection)
+        raise InfrastructureError(f"the state fails: {error}", where=str(connection.path), remedy=MEND) from error
+
+
 class Store:
     """A connection to the workspace's state. Not shared between threads: open one for each."""
 
@@ -46,16 +91,13 @@ class Store:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=BUSY_WAIT_S, isolation_level=None)
+            self._db = sqlite3.connect(path, timeout=BUSY_WAIT_S, isolation_level=None, factory=_Connection)
+            self._db.path = path
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._prepare()
         except (OSError, sqlite3.Error) as error:
-            raise InfrastructureError(
-                f"cannot open the state: {error}",
-                where=str(path),
-                remedy="free space or permit writing; if the file is damaged, remove it and run the command again",
-            ) from error
+            raise InfrastructureError(f"cannot open the state: {error}", where=str(path), remedy=MEND) from error
 
     def _prepare(self) -> None:
         with self.transaction():
@@ -91,10 +133,11 @@ class Store:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     # candidates --------------------------------------------------------------------------------------------
 
@@ -158,7 +201,7 @@ class Store:
         if exact or len(rows) == 1:
             return Candidate.model_validate_json(exact[0] if exact else rows[0][1])
         raise BenchwrightError(
-            f"more than one candidate begins with {candidate_id}" if rows else f"there is no candidate {candidate_id}",
+            f"{'more than one' if rows else 'no'} candidate begins with {candidate_id!r}",
             remedy="benchwright candidates list shows the ids",
         )
 

@@ -82,3 +82,36 @@ def test_a_state_of_a_newer_benchwright_is_refused(tmp_path: Path) -> None:
 def test_an_id_may_be_shortened_while_it_stays_unique(tmp_path: Path) -> None:
     with Store(tmp_path / "state.db") as store, pytest.raises(BenchwrightError, match="candidates list"):
         store.candidate("none")
+
+
+def test_a_disk_that_fills_up_in_mid_transaction_is_an_error_with_a_remedy_and_loses_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "state.db") as store:
+        store.remember("n", {"k": b"old"})
+        store._db.execute("PRAGMA max_page_count = 20")
+        with pytest.raises(InfrastructureError, match="full") as seen:
+            store.remember("n", {"k": b"new", "other": b"y" * 10_000_000})
+        assert seen.value.where == str(tmp_path / "state.db")
+        assert "free space" in str(seen.value.remedy)
+        assert store.cached("n", ["k", "other"]) == {"k": b"old"}
+
+
+def test_a_file_damaged_in_its_middle_is_an_error_that_says_to_remove_it(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with Store(path) as store:
+        store.remember("n", {str(i): b"x" * 1000 for i in range(500)})
+    pages = bytearray(path.read_bytes())
+    pages[8 * 4096 :] = b"\xa5" * (len(pages) - 8 * 4096)
+    path.write_bytes(pages)
+    with Store(path) as store, pytest.raises(InfrastructureError, match="malformed") as seen:
+        store.cached("n", [str(i) for i in range(500)])
+    assert "remove it" in str(seen.value.remedy)
+
+
+def test_a_state_that_another_process_keeps_locked_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchwright.core.store.BUSY_WAIT_S", 0.1)
+    with Store(tmp_path / "state.db") as one, Store(tmp_path / "state.db") as two, one.transaction():
+        with pytest.raises(InfrastructureError, match="locked") as seen:
+            two.remember("n", {"k": b"v"})
+        assert "another process" in str(seen.value.remedy)
