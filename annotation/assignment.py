@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ..core.errors import BenchwrightError
-from ..core.files import atomic_write
+from ..core.files import atomic_write, read_json
 from ..core.models import Record
 from ..core.workspace import Workspace
 
@@ -53,13 +53,10 @@ def load(workspace: Workspace, project: str) -> Assignment:
         BenchwrightError: the file is damaged.
     """
     path = _path(workspace, project)
-    if not path.exists():
-        return Assignment(project=project)
     try:
-        fields = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise BenchwrightError(f"not JSON: {error}", where=str(path), remedy="restore it from git") from error
-    return Assignment.load(fields, str(path))
+        return Assignment.load(read_json(path, remedy="restore it from git"), str(path))
+    except FileNotFoundError:
+        return Assignment(project=project)
 
 
 def save(workspace: Workspace, assignment: Assignment) -> None:

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from ..core import toolkit_version
 from ..core.errors import BenchwrightError, InfrastructureError
-from ..core.files import atomic_write
+from ..core.files import atomic_write, read_json
 from ..core.models import Candidate, Outcome
 from ..core.progress import Reporter
 from ..core.store import Store
@@ -281,8 +281,8 @@ class _Journal:
     def finish(self) -> None:
         """See how an import ended whose process was killed: wait until it shows, or until it cannot any more."""
         try:
-            pending = json.loads(self._path.read_text("utf-8"))
-        except (FileNotFoundError, ValueError):
+            pending = read_json(self._path, remedy="remove the file")
+        except FileNotFoundError:
             return
         if pending.get("server") == self._client.url and pending.get("project") == self._project:
             self._settle(list(pending["keys"]))

@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import time
-import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -25,8 +24,9 @@ from typing import Any
 import tomlkit
 from filelock import FileLock
 
+from ..core.config import read_toml
 from ..core.errors import BenchwrightError, InfrastructureError, PrerequisiteError
-from ..core.files import atomic_write
+from ..core.files import atomic_write, read_json
 from ..core.progress import Reporter
 from ..core.workspace import Workspace
 from .client import Server
@@ -246,7 +246,10 @@ def _login(home: Path) -> dict[str, str]:
     """Address, password and token of the administrator, made up at the first start."""
     path = _login_path(home)
     if path.exists():
-        return {key: str(value) for key, value in tomllib.loads(path.read_text("utf-8")).items()}
+        login = {key: str(value) for key, value in read_toml(path).items()}
+        if gone := {"email", "password", "token"} - login.keys():
+            raise BenchwrightError(f"it lacks {', '.join(sorted(gone))}", where=str(path), remedy="restore the file")
+        return login
     if (home / "data" / "label_studio.sqlite3").exists():
         raise BenchwrightError(
             "the server's data is here but its login is gone",
@@ -274,12 +277,14 @@ def _state_path(home: Path) -> Path:
 
 def _state(home: Path) -> dict[str, Any]:
     try:
-        state = json.loads(_state_path(home).read_text("utf-8"))
+        state = read_json(_state_path(home), remedy="remove the file")
     except FileNotFoundError:
         return {}
-    except ValueError as error:
-        raise BenchwrightError("not readable", where=str(_state_path(home)), remedy="remove the file") from error
-    return dict(state)
+    if not all(isinstance(state.get(key), int) for key in ("port", "pid")):
+        raise BenchwrightError(
+            "it does not say which process serves at which port", where=str(_state_path(home)), remedy="remove the file"
+        )
+    return state
 
 
 def _alive(state: dict[str, Any]) -> bool:

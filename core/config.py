@@ -112,7 +112,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # bad UTF-8, bad TOML, digits or nesting without end
         raise BenchwrightError(f"not valid TOML: {error}", where=str(path), remedy="correct the file") from error
 
 

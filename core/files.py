@@ -18,6 +18,7 @@ __all__ = [
     "atomic_write",
     "canonical_json",
     "digest_of",
+    "read_json",
     "read_json_lines",
     "staged_directory",
 ]
@@ -110,6 +111,26 @@ def append_lines(path: Path, lines: Iterable[str]) -> None:
         raise InfrastructureError(f"cannot append: {error.strerror}", where=str(path)) from error
 
 
+def read_json(path: Path, *, remedy: str) -> dict[str, Any]:
+    """The JSON object that a whole file holds.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        BenchwrightError: it cannot be read, or holds anything else; ``remedy`` says where a good one comes from.
+    """
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8"), parse_constant=_no_number)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path), remedy=remedy) from error
+    except (ValueError, RecursionError) as error:  # bad UTF-8, bad JSON, digits or nesting without end
+        raise BenchwrightError(f"not JSON: {error}", where=str(path), remedy=remedy) from error
+    if not isinstance(value, dict):
+        raise BenchwrightError("not a JSON object", where=str(path), remedy=remedy)
+    return value
+
+
 def read_json_lines(path: Path, *, torn: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield ``(line number, object)`` for each non-empty line of a UTF-8 JSONL file.
 
@@ -134,7 +155,9 @@ def read_json_lines(path: Path, *, torn: bool = False) -> Iterator[tuple[int, di
                         remedy="correct or remove it",
                     ) from error
                 if not isinstance(value, dict):
-                    raise BenchwrightError("the line is not a JSON object", where=f"{path}:{number}")
+                    raise BenchwrightError(
+                        "the line is not a JSON object", where=f"{path}:{number}", remedy="correct or remove it"
+                    )
                 yield number, value
     except OSError as error:
         raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path)) from error

@@ -63,7 +63,9 @@ class Workspace:
         workspace = cls(root)
         name = workspace.root.name
         if workspace.config_path.exists():
-            raise BenchwrightError("there is a workspace already", where=str(workspace.root))
+            raise BenchwrightError(
+                "there is a workspace already", where=str(workspace.root), remedy="work in it, or name another folder"
+            )
         if not re.fullmatch(NAME_PATTERN, name):
             raise BenchwrightError(
                 "the folder names the benchmark: letters, digits, '.', '_' and '-' only",
@@ -149,11 +151,17 @@ class Workspace:
             return []
         tables = read_toml(self.repositories_path).get("repository", [])
         where = str(self.repositories_path)
+        if not isinstance(tables, list):
+            raise BenchwrightError(
+                "each repository is a table of its own", where=where, remedy="begin it with [[repository]]"
+            )
         known = [Repository.load(table, f"{where} [[repository]] {i}") for i, table in enumerate(tables, 1)]
         seen: set[str] = set()
         for repository in known:
             if repository.name.casefold() in seen:
-                raise BenchwrightError(f"the name {repository.name} stands twice", where=where)
+                raise BenchwrightError(
+                    f"the name {repository.name} stands twice", where=where, remedy="rename or remove one of them"
+                )
             seen.add(repository.name.casefold())
         wanted = list(dict.fromkeys(names))
         if not wanted:

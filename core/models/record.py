@@ -33,8 +33,13 @@ class Record(Part):
         """Check ``data`` (upgraded first if it is of an older version) and make the record.
 
         Raises:
-            BenchwrightError: unknown version, or fields missing, unknown or of the wrong type; ``where`` is named.
+            BenchwrightError: no table, an unknown version, or fields missing, unknown or of the wrong type; ``where``
+                is named.
         """
+        if not isinstance(data, Mapping):  # files are read as whatever they hold
+            raise BenchwrightError(
+                f"a {cls.__name__} is a table of fields, not {type(data).__name__}", where=where, remedy="correct it"
+            )
         fields = dict(data)
         version = fields.get("schema_version", 1)
         if not isinstance(version, int) or not 1 <= version <= cls.SCHEMA_VERSION:

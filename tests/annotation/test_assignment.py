@@ -97,3 +97,14 @@ def test_a_share_is_written_as_a_percentage_or_a_number(text: str | None, share:
 def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(BenchwrightError, match="no share"):
         share_of("a tenth")
+
+
+@pytest.mark.parametrize("text", ["x", "5", "[]", "[" * 100_000, '{"a": 1}', "\udcff"], ids=lambda text: text[:8])
+def test_an_assignment_of_any_wrong_shape_is_an_error_that_names_the_file(workspace: Workspace, text: str) -> None:
+    path = workspace.annotations_dir / "bench.assignments.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(BenchwrightError) as seen:
+        all_assignments(workspace)
+    assert seen.value.where == str(path)
+    assert seen.value.remedy

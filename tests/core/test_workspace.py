@@ -108,3 +108,23 @@ def test_a_process_that_dies_with_the_lock_does_not_keep_it(tmp_path: Path) -> N
     with made.lock():
         pass
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repository = 5",
+        "repository = [5]",
+        "[repository]\nname = 'a'",
+        "a = " + "[" * 5000,
+        "a = " + "9" * 5000,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_registry_of_any_wrong_shape_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> None:
+    workspace = Workspace.create(tmp_path / "bench")
+    workspace.repositories_path.write_text(f"schema_version = 1\n{text}\n")
+    with pytest.raises(BenchwrightError) as seen:
+        workspace.repositories()
+    assert str(seen.value.where).startswith(str(workspace.repositories_path))
+    assert seen.value.remedy
