@@ -65,6 +65,13 @@ class Decision:
     fields: tuple[str, ...] = ()
     reason: str = ""
 
+    def why(self) -> str:
+        """What stands in the way, for people."""
+        if self.kind == "faulty":
+            return self.reason
+        more = self.reason or ", ".join(self.fields)
+        return f"{self.kind}: {more}" if more else self.kind
+
 
 def accept(workspace: Workspace, store: Store) -> Acceptance:
     """Write every accepted task that is not yet written as it should be; the caller holds the workspace's lock."""
@@ -89,8 +96,8 @@ def accept(workspace: Workspace, store: Store) -> Acceptance:
         _note(result, candidate_id, decision)
         if there:
             result.problems[candidate_id] = (
-                f"is the task {there.task.id}, but no longer accepted ({decision.kind} {decision.reason}): "
-                "yank its example, or settle it"
+                f"is the task {there.task.id}, which stays as it is, but no longer accepted ({decision.why()}): "
+                "settle that, or withdraw its example with benchwright release yank"
             )
     result.not_executed = [
         item.task.id
@@ -148,7 +155,7 @@ def decide(judged: Sequence[Annotation], candidate: Candidate | None, overlap: i
     if fields := differences(judged):
         return Decision("disagreed", fields=fields)
     if candidate is None:
-        return Decision("faulty", reason="the candidate is not in the state: benchwright curate")
+        return Decision("faulty", reason="no such candidate at the pinned commit, or not curated since")
     faults = sorted({fault for a in judged if (fault := _fault(a, candidate))})
     return Decision("faulty", reason="; ".join(faults)) if faults else Decision("accepted", judged[0])
 

@@ -82,7 +82,7 @@ def agreement(workspace: Workspace) -> AgreementReport:
     require_extra("annotation", "pandas")
     shared = {}
     for candidate, judged in judgements(workspace).items():
-        people = {a.annotator: a for a in judged if not a.project.endswith(ADJUDICATION)}
+        people = {a.annotator: a for a in judged if a.verdict and not a.project.endswith(ADJUDICATION)}
         if len(people) > 1:
             shared[candidate] = people
     if not shared:

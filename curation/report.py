@@ -94,7 +94,7 @@ def registered(workspace: Workspace, names: Iterable[str] | None) -> list[str]:
 def show_list(candidates: Sequence[Candidate], reporter: Reporter) -> None:
     """A line for each candidate; where there is none, what may be the cause."""
     if not candidates:
-        reporter.result([], ["no candidates: benchwright curate finds them, this command's options leave some out"])
+        reporter.result([], ["no candidates: run benchwright curate; if that was done, these options leave all out"])
         return
     rows = [
         (

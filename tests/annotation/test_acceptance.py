@@ -183,6 +183,17 @@ def test_a_task_whose_annotator_changed_their_mind_is_reported_and_stays(
     assert len(load_tasks(workspace)) == 1
 
 
+def test_a_task_whose_candidate_vanished_from_the_pin_is_reported_with_the_way_out_and_stays(
+    workspace: Workspace, make_candidate: MakeCandidate
+) -> None:
+    candidate = make_candidate(1)
+    settle(workspace, [candidate], [said(candidate)])
+    problem = settle(workspace, [], []).problems[candidate.id]
+    assert "no such candidate at the pinned commit" in problem
+    assert "benchwright release yank" in problem
+    assert len(load_tasks(workspace)) == 1
+
+
 @pytest.mark.parametrize(("name", "field"), [("scope", "oracle_scope"), ("type", "type")])
 def test_a_choice_that_the_form_does_not_offer_is_named(
     workspace: Workspace, make_candidate: MakeCandidate, name: str, field: str

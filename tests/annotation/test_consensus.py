@@ -95,6 +95,12 @@ def test_without_shared_candidates_the_error_says_how_to_get_them(workspace: Wor
         consensus.agreement(workspace)
 
 
+def test_an_answer_without_a_verdict_agrees_with_nobody(workspace: Workspace) -> None:
+    silent = [said(name, 2, verdict=None) for name in ("annotator-1", "annotator-2")]
+    archive.append(workspace, "bench", [said("annotator-1", 1), said("annotator-2", 1), *silent])
+    assert consensus.agreement(workspace).candidates == 1
+
+
 def test_status_counts_what_everyone_did(workspace: Workspace) -> None:
     archive.append(
         workspace,
