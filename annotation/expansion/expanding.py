@@ -24,6 +24,7 @@ from ...curation.source import PinnedTree, open_tree
 from .gate import Gate, training_splits
 from .seeds import Seed, Variation, read_seed, variations
 from .wording import instruction_of, title_of
+from .writing import Writer
 
 __all__ = ["Expansion", "expand"]
 
@@ -69,12 +70,15 @@ def expand(
     *,
     seed: int = 0,
     mirrors: Sequence[str] = (),
+    writer: Writer | None = None,
     reporter: Reporter | None = None,
 ) -> Expansion:
-    """Bring the tasks ``names`` (all without any) to ``count`` made examples each; an unknown name is an error.
+    """Bring the tasks ``names`` (all without any) to ``count`` made examples each, in the words of ``writer`` if given.
+
+    Each task is written when it is finished.
 
     Raises:
-        BenchwrightError: no such task, or its repository is not at hand. Nothing is written then.
+        BenchwrightError: no such task, its repository is not at hand, or the writer cannot be asked.
     """
     reporter = reporter or Reporter(quiet=True)
     done = Expansion()
@@ -86,7 +90,6 @@ def expand(
             by_repository[item.task.repository.name].append(item)
         registered = {repository.name: repository for repository in workspace.repositories()}
         candidates = _candidates(workspace)
-        made: list[tuple[TaskFolder, list[Example]]] = []
         with reporter.track("expanding", len(wanted)) as advance:
             for name, items in by_repository.items():
                 chosen = [item for item in items if item.task.id in wanted]
@@ -98,11 +101,10 @@ def expand(
                     number = next_example_id(everything, chosen[0].task.repository.github_id)
                     others = _Others(tree, items, candidates.get(name, []))
                     for item in chosen:
-                        fresh = _expanded(item, number, count, seed, gate, others, done)
+                        fresh = _expanded(item, number, count, seed, gate, others, writer, done)
                         number += len(fresh)
-                        made.append((item, fresh))
+                        _write(workspace, item, fresh)
                         advance(f"{item.task.id}: {len(fresh)} added")
-        _write(workspace, made)
     return done
 
 
@@ -175,7 +177,14 @@ def _written_by_people(item: TaskFolder) -> list[Example]:
 
 
 def _expanded(
-    item: TaskFolder, number: int, count: int, seed: int, gate: Gate, others: _Others, done: Expansion
+    item: TaskFolder,
+    number: int,
+    count: int,
+    seed: int,
+    gate: Gate,
+    others: _Others,
+    writer: Writer | None,
+    done: Expansion,
 ) -> list[Example]:
     """The new examples of one task, numbered from ``number``."""
     had = sum(example.machine_written for example in item.examples)
@@ -190,6 +199,8 @@ def _expanded(
         proposed = list(islice(drafts, max(0, count - had - len(fresh))))
         if not proposed:
             break
+        if writer is not None:
+            proposed = writer.rewritten(item, proposed, done.refused)
         fresh += gate.passed(item, proposed, number + len(fresh), done.refused)
     done.added[item.task.id] = len(fresh)
     return fresh
@@ -259,17 +270,13 @@ def _example(variation: Variation, instruction: str) -> Example:
     )
 
 
-def _write(workspace: Workspace, made: Sequence[tuple[TaskFolder, list[Example]]]) -> None:
-    """Write the tasks, and put their examples into the training splits that hold the task."""
-    for item, fresh in made:
-        if fresh:
-            write_task(workspace, item.task, item.oracle, [*item.examples, *fresh])
-    lists: dict[str, list[str]] = defaultdict(list)
-    for item, fresh in made:
-        for split in training_splits(workspace, item):
-            every = [*item.examples, *fresh]
-            lists[split] += [f"{item.task.repository.name}/{e.id}" for e in every if e.machine_written and not e.yanked]
-    for split, names in lists.items():
+def _write(workspace: Workspace, item: TaskFolder, fresh: Sequence[Example]) -> None:
+    """Write the task, and put its made examples into the training splits that hold it."""
+    every = [*item.examples, *fresh]
+    if fresh:
+        write_task(workspace, item.task, item.oracle, every)
+    names = [f"{item.task.repository.name}/{e.id}" for e in every if e.machine_written and e.yanked is None]
+    for split in training_splits(workspace, item):
         path = workspace.splits_dir / f"{split}.txt"
         listed = path.read_text("utf-8").splitlines()
         new = [name for name in names if name not in set(listed)]

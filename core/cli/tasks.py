@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Annotated
 
@@ -128,17 +129,33 @@ def expand(
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=10_000, help="How many made examples each task shall have.")] = 20,
     seed: Annotated[int, typer.Option(help="Decides which values and words; the same one gives the same.")] = 0,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Let this model write the instructions instead of sentences of ours."),
+    ] = None,
+    base_url: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar=["BENCHWRIGHT_TASKS_EXPAND_BASE_URL", "OPENAI_BASE_URL"],
+            help="The model's OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY and never written down.",
+        ),
+    ] = "https://api.openai.com/v1",
 ) -> None:
     """Make further examples: other argument values in the output, and an instruction that states every one.
 
     What people wrote stays as it is. Every new example passes the rules of `check`; `validate` then runs it.
 
+    A model's instructions are taken if they state every value and hold no code.
+
     For example: benchwright tasks expand tiny --count 50
     """
     from ...annotation.expansion.expanding import expand as expand_tasks
+    from ...annotation.expansion.writing import Writer
 
     session = session_of(context)
-    workspace = session.workspace()
+    workspace, reporter = session.workspace(), session.reporter
     mirrors = session.mirrors_of(workspace)
-    done = expand_tasks(workspace, names or (), count, seed=seed, mirrors=mirrors, reporter=session.reporter)
+    writer = Writer(model, base_url, os.environ.get("OPENAI_API_KEY"), reporter) if model else None
+    done = expand_tasks(workspace, names or (), count, seed=seed, mirrors=mirrors, writer=writer, reporter=reporter)
     session.reporter.result(done.value(), done.lines(count))

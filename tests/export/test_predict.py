@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from benchwright.core import pacing
 from benchwright.core.cli import app
 from benchwright.core.errors import BenchwrightError, InfrastructureError
+from benchwright.core.pacing import Pace, backoff, retry_after
 from benchwright.core.progress import Reporter
 from benchwright.export.dataset import Dataset, open_dataset
-from benchwright.export.evaluation.predict import Options, Predicted, asking, declared_by, pacing, predict, preview
-from benchwright.export.evaluation.predict.pacing import Pace, backoff, retry_after
+from benchwright.export.evaluation.predict import Options, Predicted, asking, declared_by, predict, preview
 from benchwright.export.evaluation.predictions import read_predictions
 
 QUIET = Reporter(quiet=True)

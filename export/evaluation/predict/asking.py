@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from ....core.endpoint import Answer, Endpoint, RefusedError, TryAgainError
 from ....core.errors import BenchwrightError, InfrastructureError
+from ....core.pacing import ATTEMPTS, LONGEST_WAIT, Pace, backoff
 from ....core.progress import Advance, Reporter
 from ...rows import Key
 from ..prompts import Prompt
 from ..tokens import count_tokens
-from .endpoint import Answer, Endpoint, RefusedError, TryAgainError
 from .journal import Journal, Slot, Stored
-from .pacing import ATTEMPTS, LONGEST_WAIT, Pace, backoff
 
 __all__ = ["Asking"]
 

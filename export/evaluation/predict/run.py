@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from ....core import toolkit_version
+from ....core.endpoint import Endpoint, check_base_url
 from ....core.errors import BenchwrightError
 from ....core.files import atomic_write
+from ....core.pacing import Pace
 from ....core.progress import Reporter
 from ...dataset import Dataset
 from ...rows import Row
 from ..prompts import CONTEXT_TOKENS, Prompt, Prompts
 from ..tokens import TOKENIZER
 from .asking import Asking
-from .endpoint import Endpoint, check_base_url
 from .journal import Journal, Slot
 from .meta import META_VERSION, meta_path
-from .pacing import Pace
 
 __all__ = ["Options", "Predicted", "predict", "preview"]
 

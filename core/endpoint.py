@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
-from ....core.errors import BenchwrightError, PrerequisiteError
+from .errors import BenchwrightError, PrerequisiteError
 from .pacing import retry_after
 
 if TYPE_CHECKING:
