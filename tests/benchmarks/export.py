@@ -1,12 +1,12 @@
-"""How fast releases are built and answers scored, each beside a named baseline measured in the same run.
+"""How fast and how small releases are built, beside ``datasets`` and pandas in the same run (about five minutes).
 
-python tests/benchmarks/export.py [build] [text] [evaluate]
+python tests/benchmarks/export.py
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -18,30 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.core.models import Example, Repository, Source, Task
-from benchwright.core.progress import Reporter
 from benchwright.core.tasks import write_task
 from benchwright.core.workspace import Workspace
-from benchwright.export.dataset import Dataset, open_dataset
-from benchwright.export.evaluation import Options, evaluate
-from benchwright.export.evaluation.score import examine
-from benchwright.export.evaluation.settings import clones_dir
 from benchwright.export.release.parquet import ROW_DTYPES, write_parquet
 from benchwright.export.release.repositories import DOCUMENT_DTYPES
-from benchwright.export.rows import row_of
-from benchwright.validators.execution import Job, Runner
 
 ROWS = 10_115
 DOCUMENTS = 18
 DOCUMENT_BYTES = 200_000
 PAIRINGS, REPEATS = 2, 5
-EXAMPLES, SAMPLES, WORKERS = int(os.environ.get("BENCH_EXAMPLES", "260")), 5, 2
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["build", "text", "evaluate"]
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name in wanted:
-            {"build": bench_build, "text": bench_text, "evaluate": bench_evaluate}[name](Path(folder))
+        bench_build(Path(folder))
 
 
 def say(what: str, ours: float, baseline: str, theirs: float, unit: str = "s") -> None:
@@ -185,107 +176,6 @@ def make_repository(folder: Path, number: int, text: str) -> Repository:
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True).stdout
     url = f"https://example.org/a/repository{number}"
     return Repository(name=f"repository{number}", url=url, commit=commit.strip(), github_id=number, license="MIT")
-
-
-# judging text ----------------------------------------------------------------------------------------------
-
-
-def bench_text(folder: Path) -> None:
-    """Code from answers, type and argument checks, on answers that all differ."""
-    made = [row_of(row, "bench") for row in rows(1000)]
-    before = "<think>\nLet me see.\n</think>\nRun\n\n```bash\npip install -r requirements.txt\n```\n\n"
-    answers = [f"{before}```bash\n{row.output} --seed {i}\n```" for i, row in enumerate(made)]
-    started = time.monotonic()
-    for row, answer in zip(made, answers, strict=True):
-        assert examine(row, 0, answer).outcome == "not_executed"
-    rate = len(made) / (time.monotonic() - started)
-    say("text checks", rate, "asked for", 300, "samples a second")
-
-
-# evaluating ------------------------------------------------------------------------------------------------
-
-
-def bench_evaluate(folder: Path) -> None:
-    """260 examples x 5 samples of trivial scripts against a plain serial loop with a shell and no isolation."""
-    release, predictions, scripts = make_release(folder / "evaluation")
-    started = time.monotonic()
-    for script in scripts:
-        subprocess.run(
-            ["bash", "-c", script], cwd=folder / "evaluation" / "kettle", stdout=subprocess.DEVNULL, check=False
-        )
-    serial = time.monotonic() - started
-    for sandbox in os.environ.get("BENCH_SANDBOXES", "bubblewrap docker").split():
-        options = Options(sandbox=sandbox, workers=WORKERS)
-        run = folder / f"run-{sandbox}"
-        dataset = open_dataset(str(release))
-        own = alone(sandbox, dataset, scripts)
-        started = time.monotonic()
-        done = evaluate(dataset, predictions, options, run, Reporter(quiet=True))
-        taken = time.monotonic() - started
-        assert done.ungraded == 0, done.report["protocols"]["strict"]["outcomes"]
-        count = len((run / "outcomes.jsonl").read_text().splitlines())
-        own = (own + alone(sandbox, dataset, scripts)) / 2  # before and after: the machine may not be quiet
-        say(f"evaluate in {sandbox}, {count} executions", taken, "the runner alone, same scripts", own)
-        say(f"evaluate in {sandbox}, {count} executions", taken, "a serial shell loop without isolation", serial)
-        started = time.monotonic()
-        evaluate(dataset, predictions, options, run, Reporter(quiet=True))
-        say("again with nothing new", time.monotonic() - started, "asked for", 3)
-        started = time.monotonic()
-        from benchwright.export.evaluation.page import html_page
-        from benchwright.export.evaluation.runs import open_run
-
-        page = html_page([open_run(run)])
-        say(f"HTML page of {len(page) / 1e6:.1f} MB", time.monotonic() - started, "asked for", 5)
-    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
-    print(f"peak memory {peak} MB", flush=True)
-
-
-def alone(sandbox: str, dataset: Dataset, scripts: list[str]) -> float:
-    """Seconds that the runner takes for the published outputs and the scripts, with nothing around it."""
-    made = list(dataset.rows("full"))
-    repository = Repository.load(
-        {"name": "kettle", "url": made[0].github, "commit": made[0].commit}, "the benchmark's repository"
-    )
-    codes = [row.output for row in made] + [f"{script}\n" for script in scripts]
-    jobs = [Job(key=str(i), code=code, type="Bash Script", repository=repository) for i, code in enumerate(codes)]
-    started = time.monotonic()
-    with Runner(sandbox=sandbox, clones_dir=clones_dir(), workers=WORKERS) as runner:
-        for _ in runner.run(jobs):
-            pass
-    return time.monotonic() - started
-
-
-def make_release(folder: Path) -> tuple[Path, Path, list[str]]:
-    """A repository, a release of 260 examples of it, predictions, and the scripts they run."""
-    kettle = folder / "kettle"
-    kettle.mkdir(parents=True)
-    (kettle / "train.sh").write_text('for word in "$@"; do :; done\n')
-
-    def git(*words: str) -> str:
-        identity = ("-c", "user.name=A Bench", "-c", "user.email=bench@example.org")
-        return subprocess.run(["git", *identity, *words], cwd=kettle, check=True, capture_output=True, text=True).stdout
-
-    git("init", "-q", "-b", "main")
-    git("add", ".")
-    git("commit", "-q", "-m", "All there is")
-    commit = git("rev-parse", "HEAD").strip()
-    release = folder / "release"
-    release.mkdir()
-    made = []
-    for number in range(1, EXAMPLES + 1):
-        arguments, output = json.dumps({"seed": str(number)}), f"bash train.sh --seed {number}"
-        common = {"github_id": 31, "github": kettle.as_uri(), "repo_id": number, "path": "./", "id": number}
-        text = {"instruction": "Train.", "oracle": "bash train.sh", "type": "Bash Script", "prefix_code": ""}
-        made.append({**common, **text, "arguments": arguments, "output": output, "commit": commit})
-    (release / "full.jsonl").write_text("".join(json.dumps(row) + "\n" for row in made))
-    scripts = [f"bash train.sh --seed {row['id']} --try {i}" for row in made for i in range(SAMPLES)]
-    predictions = folder / "predictions.jsonl"
-    lines = []
-    for at, row in enumerate(made):
-        outputs = [f"```bash\n{script}\n```" for script in scripts[at * SAMPLES : (at + 1) * SAMPLES]]
-        lines.append(json.dumps({"github_id": 31, "id": row["id"], "output": outputs}) + "\n")
-    predictions.write_text("".join(lines))
-    return release, predictions, scripts
 
 
 if __name__ == "__main__":
