@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core.errors import BenchwrightError
@@ -14,6 +14,9 @@ __all__ = ["parse_arguments", "write_arguments"]
 
 LINE_NAME = re.compile(r"[^\s={\-][^\s=]*")
 """A name that can stand in a line of its own."""
+
+DEEPEST = 32
+"""Levels of nesting, far beyond any argument and far below what readers of JSON give up at."""
 
 
 def write_arguments(arguments: Mapping[str, Any]) -> str:
@@ -60,7 +63,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
 def _parse_dictionary(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = _literal(text)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise BenchwrightError("the arguments begin like a dictionary but are neither JSON nor a Python dictionary")
@@ -70,15 +73,16 @@ def _parse_dictionary(text: str) -> dict[str, Any]:
 
 def _parse_value(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant)
+        known = True
     except (ValueError, RecursionError):
-        pass
-    value = _literal(text)
+        value = _literal(text)
+        known = value is not None or text == "None"
     try:
         _require_json(value)
     except BenchwrightError:
         return text
-    return text if value is None and text != "None" else value
+    return value if known else text
 
 
 def _literal(text: str) -> Any:
@@ -89,9 +93,19 @@ def _literal(text: str) -> Any:
         return None
 
 
+def _items(value: dict[str, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
 def _require_json(value: Any) -> None:
+    """Refuse what the files of a task cannot hold: infinite numbers, lone surrogates, nesting without end."""
     try:
-        json.dumps(value, allow_nan=False)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode("utf-8")
+        level = [value]
+        for _ in range(DEEPEST):
+            level = [inner for item in level if isinstance(item, dict | list | tuple) for inner in _items(item)]
+        if level:
+            raise ValueError("nested too deeply")
     except (TypeError, ValueError, RecursionError) as error:
         raise BenchwrightError("an argument's value is not text, number, true, false, list or dictionary") from error
 

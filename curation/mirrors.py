@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import Formatter
 from urllib.parse import unquote, urlsplit
 
 from ..core.errors import BenchwrightError
@@ -15,8 +16,11 @@ __all__ = ["local_mirrors", "network_places"]
 
 def _filled(template: str, address: Address) -> str:
     try:
+        for _, field, spec, conversion in Formatter().parse(template):
+            if field is not None and (field not in ("host", "owner", "name") or spec or conversion):
+                raise ValueError(f"{{{field}}}")
         return template.format(host=address.host, owner=address.owner, name=address.name)
-    except (KeyError, IndexError, ValueError, AttributeError) as error:
+    except ValueError as error:
         raise BenchwrightError(
             f"a mirror template may hold {{host}}, {{owner}} and {{name}} only: {error}",
             where=template,

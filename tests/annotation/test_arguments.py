@@ -49,3 +49,18 @@ def test_what_a_person_types_is_read(typed: str, read: dict[str, Any]) -> None:
 def test_what_cannot_be_read_is_said(typed: str) -> None:
     with pytest.raises(BenchwrightError):
         parse_arguments(typed)
+
+
+DEEP = {"json": '{"a":' * 100_000 + "1" + "}" * 100_000, "moderate": '{"a":' * 300 + "1" + "}" * 300}
+UNFIT = {"infinite": "1e999", "surrogate": '"\\ud800"', "deep": "[" * 300 + "]" * 300, "endless": "[" * 100_000}
+
+
+@pytest.mark.parametrize("typed", DEEP.values(), ids=DEEP)
+def test_a_dictionary_nested_beyond_reason_is_refused_and_stops_nothing(typed: str) -> None:
+    with pytest.raises(BenchwrightError):
+        parse_arguments(typed)
+
+
+@pytest.mark.parametrize("value", UNFIT.values(), ids=UNFIT)
+def test_a_value_that_no_file_of_a_task_can_hold_stays_the_text_it_is(value: str) -> None:
+    assert parse_arguments(f"a={value}") == {"a": value}

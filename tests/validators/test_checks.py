@@ -258,6 +258,13 @@ def test_rows_that_cannot_be_read_are_findings(tmp_path: Path) -> None:
     assert [finding.where.rpartition(":")[2] for finding in report.findings] == ["1", "2", "3", "4", "5"]
 
 
+def test_a_number_of_endless_digits_in_jsonl_is_a_finding(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": ' + "9" * 5000 + "}\n")
+    report = check_dataset({"full": [path]}, [], list(RULES.values()), clones_dir=tmp_path)
+    assert [finding.rule.id for finding in report.findings] == ["BW001"]
+
+
 def test_parquet_is_read_as_jsonl_is(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -60,7 +60,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
                     yield f"{path}:{line}", json.loads(raw.decode("utf-8"))
                 except UnicodeDecodeError:
                     yield f"{path}:{line}", "it is not UTF-8"
-                except (json.JSONDecodeError, RecursionError) as error:
+                except (ValueError, RecursionError) as error:  # bad JSON, digits or nesting without end
                     yield f"{path}:{line}", f"it is no JSON: {error}"
     except OSError as error:
         raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path)) from error
