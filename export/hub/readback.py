@@ -161,8 +161,10 @@ def _load(repository: str, config: str, commit: str) -> Any:
     from datasets.exceptions import DatasetGenerationError
     from datasets.utils.info_utils import NonMatchingSplitsSizesError
 
+    # a cache of its own for each attempt: where the connection fails, the library would turn to what was loaded before
+    cache = tempfile.mkdtemp(prefix="load-", dir=os.environ["HF_HOME"])
     try:
-        return datasets.load_dataset(repository, config, revision=commit)
+        return datasets.load_dataset(repository, config, revision=commit, cache_dir=cache)
     except NonMatchingSplitsSizesError as error:
         raise UnloadableError(f"{config}: the card's numbers of rows are not those of the files: {error}") from error
     except DatasetGenerationError as error:

@@ -175,3 +175,27 @@ def test_a_workspace_that_lost_its_receipt_continues_the_same_pull_request(
     double.trouble = lambda _number, _method, _path: None
     publisher.publish()
     check(double, publisher, "without its receipt")
+
+
+def test_a_connection_that_drops_between_two_configurations_is_asked_again(
+    start_hub: Callable[..., Any], make_publisher: Callable[..., Any], trouble: Any
+) -> None:
+    """The library would otherwise turn to its cache, which holds the configuration before."""
+    double = start_hub()
+    publisher = make_publisher(double)
+    seen: list[str] = []
+    dropped: list[str] = []
+
+    def once(_number: int, _method: str, path: str) -> Any:
+        loaded_one = any("/resolve/" in item and "/repositories/" in item for item in seen)
+        seen.append(path)
+        if loaded_one and not dropped and path.endswith("/.huggingface.yaml"):
+            dropped.append(path)
+            return trouble(before=lambda: None)
+        return None
+
+    double.trouble = once
+    publisher.publish()
+    assert dropped
+    assert "the connection failed; trying again" in publisher.output
+    check(double, publisher, "between two configurations")
