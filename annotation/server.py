@@ -276,11 +276,12 @@ def _state_path(home: Path) -> Path:
 
 
 def _state(home: Path) -> dict[str, Any]:
+    """What was noted of the server: port, process while it runs, database; nothing before the first start."""
     try:
         state = read_json(_state_path(home), remedy="remove the file")
     except FileNotFoundError:
         return {}
-    if not all(isinstance(state.get(key), int) for key in ("port", "pid")):
+    if not all(isinstance(state.get(key, 0), int) for key in ("port", "pid")) or ("pid" in state) > ("port" in state):
         raise BenchwrightError(
             "it does not say which process serves at which port", where=str(_state_path(home)), remedy="remove the file"
         )
