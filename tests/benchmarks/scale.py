@@ -141,7 +141,8 @@ def make_repository(folder: Path, files: int, number: int) -> Repository:
         package = folder / f"package{n // 500}"
         package.mkdir(exist_ok=True)
         (package / f"module{n}.py").write_text(f"def work_{number}_{n}(value={n}):\n    return value + {n}\n")
-    git = ["git", "-C", str(folder), "-c", "user.name=A Tester", "-c", "user.email=tester@example.org"]
+    identity = ["-c", "user.name=A Tester", "-c", "user.email=tester@example.org"]
+    git = ["git", "-C", str(folder), *identity, "-c", "gc.auto=0", "-c", "maintenance.auto=false"]
     for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "All there is"]):
         subprocess.run([*git, *words], check=True)
     pin = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
