@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -22,6 +23,8 @@ from .snippets import edited_snippet, literals_of
 
 __all__ = ["Seed", "Variation", "read_seed", "variations"]
 
+Pair = frozenset[tuple[str, str]]
+"""Two arguments, each with a word."""
 TELLING = 3.0
 """Worth from which an argument that the example does not name is varied, too: its name says what it does."""
 MOST_EXTRA = 4
@@ -48,6 +51,8 @@ class Seed:
     """What may be varied, those the example names first."""
     named: Mapping[str, str]
     """The name of a slot -> the example's name for it."""
+    together: frozenset[Pair] = frozenset()
+    """Pairs of words that one command is given: a task and its data belong together, though no choice says so."""
 
     @property
     def prefix_code(self) -> str:
@@ -106,7 +111,8 @@ def read_seed(
     known = {argument.name: argument for argument in arguments}
     own: list[Slot] = []
     extra: list[Slot] = []
-    for slot in worth_varying(arguments, others):
+    commands = [arguments, *others]
+    for slot in worth_varying(arguments, commands):
         argument = known[slot.name]
         values = tuple(value for value in slot.values if _may_stand(value, argument))
         if (
@@ -122,7 +128,7 @@ def read_seed(
             extra.append(varied)
     if not own and not extra:
         return "nothing plausible is known that its arguments could be instead"
-    return Seed(task, example, files, script, (*own, *extra[:MOST_EXTRA]), named)
+    return Seed(task, example, files, script, (*own, *extra[:MOST_EXTRA]), named, _together(own, known, commands))
 
 
 def _named(example: Example, arguments: Iterable[Argument], script: Script | None) -> dict[str, str]:
@@ -173,6 +179,22 @@ def _may_stand(value: Any, argument: Argument) -> bool:
     return value not in listed or base in listed
 
 
+def _together(
+    own: Sequence[Slot], known: Mapping[str, Argument], commands: Sequence[Sequence[Argument]]
+) -> frozenset[Pair]:
+    """The pairs of words in ``commands`` for those of the slots that declare no choices."""
+    free = {slot.name for slot in own if isinstance(slot.value, str) and not known[slot.name].choices}
+    words = [
+        [
+            (argument.name, argument.value)
+            for argument in command
+            if argument.name in free and isinstance(argument.value, str)
+        ]
+        for command in commands
+    ]
+    return frozenset(frozenset(pair) for given in words for pair in combinations(given, 2))
+
+
 # drawing ---------------------------------------------------------------------------------------------------
 
 
@@ -188,7 +210,7 @@ def variations(seed: Seed, dice: Random) -> Iterator[Variation]:
             continue
         idle = 0
         seen.add(key)
-        variation = _made(seed, drawn)
+        variation = _made(seed, drawn) if _belong(seed, drawn) else None
         if variation is not None:
             yield variation
 
@@ -202,6 +224,13 @@ def _drawn(seed: Seed, dice: Random) -> dict[str, Any]:
         values = slot.values if slot.value is None else (slot.value, *slot.values)
         drawn[slot.name] = dice.choice(slot.values if _given(seed, slot) else values)
     return drawn
+
+
+def _belong(seed: Seed, drawn: Mapping[str, Any]) -> bool:
+    """Whether the words of a combination have been used together, each two of them; words with choices are free."""
+    tied = {name for pair in seed.together for name, _ in pair}
+    words = [(slot.name, drawn.get(slot.name, slot.value)) for slot in seed.slots if slot.name in tied]
+    return all(frozenset(pair) in seed.together for pair in combinations(words, 2))
 
 
 def _given(seed: Seed, slot: Slot) -> bool:

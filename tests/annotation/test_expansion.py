@@ -14,7 +14,7 @@ from benchwright.annotation.expansion.seeds import Seed, read_seed, variations
 from benchwright.annotation.expansion.wording import in_own_words, spoken, title_of
 from benchwright.core.cli import app
 from benchwright.core.errors import BenchwrightError
-from benchwright.core.models import Example
+from benchwright.core.models import Argument, Example
 from benchwright.core.tasks import TaskFolder, load_tasks, write_task
 from benchwright.core.workspace import Workspace
 from benchwright.curation.source import PinnedTree, open_tree
@@ -132,6 +132,26 @@ def test_equal_values_of_two_arguments_are_told_apart(bench: Workspace) -> None:
         for variation in drawn:
             assert {"lr", "epochs", "corpus"} <= set(variation.arguments)
             assert set(variation.added) <= {"batch_size"}
+
+
+def test_words_that_no_command_uses_together_are_not_combined(bench: Workspace) -> None:
+    output = "python brew.py --leaf green --pot iron --corpus letters"
+    with tree_of(bench) as tree:
+        item = load_tasks(bench)[0]
+        example = item.examples[0].model_copy(
+            update={"output": output, "arguments": {"leaf": "green", "pot": "iron", "corpus": "letters"}}
+        )
+        leaf, pot = Argument(name="leaf"), Argument(name="pot")
+        others = [
+            (leaf.model_copy(update={"value": a}), pot.model_copy(update={"value": b}))
+            for a, b in (("green", "clay"), ("black", "clay"), ("white", "glass"))
+        ]
+        seed = read_seed(item.task, example, tree, others)
+        assert isinstance(seed, Seed)
+        drawn = list(variations(seed, Random(3)))
+        used = {(v.arguments["leaf"], v.arguments["pot"]) for v in drawn}
+        assert used == {("green", "iron"), ("green", "clay"), ("black", "clay"), ("white", "glass")}
+        assert {v.arguments["corpus"] for v in drawn} == {"poems", "letters", "recipes"}
 
 
 def test_a_persons_words_are_kept_only_where_each_old_value_stands_once_in_them(bench: Workspace) -> None:
