@@ -21,6 +21,7 @@ p.add_argument("--corpus", choices=["poems", "letters", "recipes"], default="poe
 p.add_argument("--leaf", default="green")
 p.add_argument("--pot", default="iron")
 p.add_argument("--num_workers", type=int, default=2)
+p.add_argument("--is_fresh", type=int, default=1)
 p.add_argument("--out", default="runs/first")
 p.parse_args()
 """
