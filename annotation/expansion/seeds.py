@@ -33,7 +33,7 @@ KEEP, EXTRA = 0.4, 0.4
 IDLE = 200
 """Draws without a new combination after which all of them count as tried."""
 _OF_THE_MACHINE = re.compile(
-    r"(?:^|[_-])(?:gpus?|cpus?|cuda|device\w*|workers?|threads?|rank)(?:$|[_-])", re.IGNORECASE
+    r"(?:^|[_-])(?:gpus?|cpus?|tpus?|cores?|cuda|device\w*|workers?|threads?|rank)(?:$|[_-])", re.IGNORECASE
 )
 _FROM_A_FILE = re.compile(r"\b(?:start|resume|restore|continue|checkpoint)", re.IGNORECASE)
 _PLAIN_WORD = re.compile(r"[A-Za-z](?:[\w+.-]*[\w+])?")
