@@ -70,9 +70,9 @@ def test_a_name_that_is_not_registered_is_an_error(call: Callable[..., str]) -> 
 
 def test_a_list_says_what_each_candidate_does_and_why_it_may_be_empty(call: Callable[..., str]) -> None:
     call("repos", "add", "https://example.org/own/bird", "--commit", "main")
-    assert "benchwright curate finds them" in call("candidates", "list")
+    assert "run benchwright curate" in call("candidates", "list")
     call("curate", "--jobs", "1")
     shown = call("candidates", "list")
     assert "python fly.py --high 3" in shown
     assert "bird.go()" in shown  # what the snippet does, not what it imports
-    assert "benchwright curate finds them" in call("candidates", "list", "--document", "docs/none.md")
+    assert "run benchwright curate" in call("candidates", "list", "--document", "docs/none.md")

@@ -98,4 +98,4 @@ def test_a_faulty_release_is_not_published_whoever_built_it(fill, make_row, tmp_
     with pytest.raises(BenchwrightError, match="BW201"):
         publish_release(made, reporter=Reporter(quiet=True), dry_run=True)
     with pytest.raises(BenchwrightError, match="no dataset is named to publish to"):  # the next thing to be asked
-        publish_release(made, reporter=Reporter(quiet=True), dry_run=True, accept=["BW201"])
+        publish_release(made, reporter=Reporter(quiet=True), accept=["BW201"])
