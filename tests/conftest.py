@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,10 @@ from benchwright.core.models import Candidate
 from benchwright.core.workspace import Workspace
 
 MakeCandidate = Callable[..., Candidate]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a suite started behind a shell's back inherits "ignored", and so would every command that a test interrupts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
