@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ..core.files import atomic_write
 __all__ = ["SUMS", "changes", "write_sums"]
 
 SUMS = "SHA256SUMS"
+LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
 
 
 def write_sums(folder: Path) -> str:
@@ -28,9 +30,11 @@ def write_sums(folder: Path) -> str:
 def changes(folder: Path) -> Iterator[tuple[str, str]]:
     """``(name, what is wrong)`` for each file that is not as the file says: lost, changed, or not listed."""
     listed: dict[str, str] = {}
-    for line in (folder / SUMS).read_text("utf-8", errors="replace").splitlines():
-        digest, _, name = line.partition("  ")
-        listed[name] = digest
+    for number, line in enumerate((folder / SUMS).read_text("utf-8", errors="replace").split("\n"), 1):
+        if entry := LINE.fullmatch(line):
+            listed[entry["name"]] = entry["digest"]
+        elif line:
+            yield SUMS, f"line {number} is not what sha256sum writes"
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
     for name in sorted(listed.keys() | there):
         if name not in there:

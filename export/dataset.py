@@ -15,9 +15,10 @@ from typing import Any
 from ..core.errors import BenchwrightError, InfrastructureError
 from ..core.files import read_json_lines
 from .checksums import SUMS, changes
+from .declared import configurations
 from .rows import COLUMNS, PROVENANCE, Row, row_of
 
-__all__ = ["Dataset", "card_metadata", "open_dataset"]
+__all__ = ["Dataset", "open_dataset"]
 
 SUFFIXES = (".parquet", ".jsonl")
 SHARD = re.compile(r"^(?P<split>\w+(?:\.\w+)*)-\d{5}-of-\d{5}$")
@@ -127,7 +128,9 @@ def _folder(name: str, root: Path, revision: str | None = None, *, verify: bool)
         _compare(root)
     splits = _declared(root) or _by_file_name(root)
     if not splits:
-        raise BenchwrightError("there is no Parquet or JSONL file in it", where=name)
+        raise BenchwrightError(
+            "there is no Parquet or JSONL file in it", where=name, remedy="name the folder or file of a dataset"
+        )
     return Dataset(name, root, splits, revision)
 
 
@@ -143,51 +146,28 @@ def _compare(root: Path) -> None:
         )
 
 
-def card_metadata(root: Path) -> dict[str, Any]:
-    """The YAML block of ``README.md``; empty where there is none.
-
-    Raises:
-        BenchwrightError: the block is no YAML mapping.
-    """
-    import yaml
-
-    card = root / "README.md"
-    text = card.read_text("utf-8", errors="replace") if card.is_file() else ""
-    block = re.match(r"\A---\r?\n(.*?)\r?\n---(?:\r?\n|\Z)", text, re.DOTALL)
-    if not block:
-        return {}
-    try:
-        value = yaml.safe_load(block[1])
-    except yaml.YAMLError as error:
-        raise BenchwrightError(f"the card's metadata is no YAML: {error}", where=str(card)) from error
-    if not isinstance(value, dict):
-        raise BenchwrightError("the card's metadata is no mapping", where=str(card))
-    return value
-
-
 def _declared(root: Path) -> dict[str, tuple[Path, ...]]:
     """Splits of the card's default configuration (the one marked default, called so, or the first)."""
-    configs = card_metadata(root).get("configs") or []
-    configs = [item for item in configs if isinstance(item, dict) and isinstance(item.get("data_files"), list)]
+    configs = [item for item in configurations(root) if item.data_files]
     if not configs:
         return {}
-    named = [item for item in configs if item.get("default") is True]
-    named += [item for item in configs if item.get("config_name") == "default"]
+    named = [item for item in configs if item.default]
+    named += [item for item in configs if item.config_name == "default"]
     found: dict[str, tuple[Path, ...]] = {}
-    for entry in [*named, configs[0]][0]["data_files"]:
-        patterns = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
-        paths = sorted({path for pattern in patterns for path in root.glob(str(pattern)) if path.suffix in SUFFIXES})
+    for entry in [*named, configs[0]][0].data_files:
+        paths = entry.found(root, *SUFFIXES)
         if not paths:
             raise BenchwrightError(
-                f"the card names {', '.join(map(str, patterns))} for the split {entry['split']}, and no file matches",
+                f"the card names {', '.join(entry.path)} for the split {entry.split}, and no file matches",
                 where=str(root / "README.md"),
+                remedy="get the dataset anew, whole",
             )
-        found[str(entry["split"])] = tuple(paths)
+        found[entry.split] = tuple(paths)
     return found
 
 
 def _by_file_name(root: Path) -> dict[str, tuple[Path, ...]]:
-    for folder in (root, root / "data", root / "default"):
+    for folder in (root / "data", root / "default", root):
         found: dict[str, list[Path]] = {}
         for path in sorted(folder.glob("*")):
             shard = SHARD.match(path.stem) or PLAIN.match(path.stem) if path.suffix in SUFFIXES else None
@@ -215,7 +195,11 @@ def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     number += 1
                     yield f"{path} row {number}", values
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise BenchwrightError(f"not a readable Parquet file: {error}", where=f"{path} row {number + 1}") from error
+        raise BenchwrightError(
+            f"not a readable Parquet file{f' after row {number}' if number else ''}: {error}",
+            where=str(path),
+            remedy="get the dataset anew; where it is your own release: benchwright release build",
+        ) from error
 
 
 def _from_hub(name: str, *, verify: bool) -> Dataset:

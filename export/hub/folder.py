@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...core.errors import BenchwrightError
 from ..checksums import SUMS
-from ..dataset import card_metadata
+from ..declared import configurations, infos
 
 __all__ = ["KEPT", "LocalFile", "ReleaseFolder", "read_release", "tag_of"]
 
@@ -65,9 +65,7 @@ class ReleaseFolder:
     @property
     def loaded_bytes(self) -> int:
         """Bytes of the data once loaded, as the card declares them; never less than on disk."""
-        infos = card_metadata(self.root).get("dataset_info") or []
-        infos = [infos] if isinstance(infos, dict) else infos
-        declared = sum(int(info.get("dataset_size") or 0) for info in infos if isinstance(info, dict))
+        declared = sum(info.dataset_size for info in infos(self.root).values())
         return max(declared, self.data_bytes)
 
 
@@ -145,7 +143,7 @@ def _check_version(root: Path, version: str) -> None:
     path = root / "CITATION.cff"
     try:
         fields = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # 2026-99-99 is a ValueError
         raise BenchwrightError(f"no YAML: {error}", where=str(path), remedy="benchwright release build") from error
     own = str(fields.get("version")) if isinstance(fields, dict) else None
     if own != version:
@@ -159,17 +157,16 @@ def _check_version(root: Path, version: str) -> None:
 def _splits(root: Path, listed: dict[str, str]) -> dict[str, dict[str, tuple[Path, ...]]]:
     where = str(root / "README.md")
     found: dict[str, dict[str, tuple[Path, ...]]] = {}
-    for entry in card_metadata(root).get("configs") or []:
-        if not isinstance(entry, dict) or not isinstance(entry.get("data_files"), list):
+    for entry in configurations(root):
+        if not entry.data_files:
             raise BenchwrightError("a configuration names no data files", where=where)
         splits: dict[str, tuple[Path, ...]] = {}
-        for item in entry["data_files"]:
-            patterns = item["path"] if isinstance(item["path"], list) else [item["path"]]
-            paths = sorted({path for pattern in patterns for path in root.glob(str(pattern)) if path.is_file()})
+        for item in entry.data_files:
+            paths = item.found(root)
             if not paths:
-                raise BenchwrightError(f"no file matches {', '.join(map(str, patterns))}", where=where)
-            splits[str(item["split"])] = tuple(paths)
-        found[str(entry.get("config_name", "default"))] = splits
+                raise BenchwrightError(f"no file matches {', '.join(item.path)}", where=where)
+            splits[item.split] = tuple(paths)
+        found[entry.config_name] = splits
     used = [
         path.relative_to(root).as_posix() for splits in found.values() for files in splits.values() for path in files
     ]

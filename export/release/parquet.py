@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import BenchwrightError
+from ...core.errors import BenchwrightError, InfrastructureError
 from ..rows import COLUMNS, INTEGERS, PROVENANCE
 
 if TYPE_CHECKING:
@@ -64,14 +65,17 @@ def write_parquet(
     schema = schema_of(dtypes, canary)
     path.parent.mkdir(parents=True, exist_ok=True)
     count = size = 0
-    with pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        write_page_index=True,
-        use_content_defined_chunking=True,
-        dictionary_pagesize_limit=DICTIONARY_BYTES,
-    ) as writer:
+    with (
+        _told(path),
+        pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            write_page_index=True,
+            use_content_defined_chunking=True,
+            dictionary_pagesize_limit=DICTIONARY_BYTES,
+        ) as writer,
+    ):
         for group in _groups(rows):
             try:
                 table = pa.Table.from_pylist(group, schema=schema)
@@ -81,6 +85,19 @@ def write_parquet(
             count += len(group)
             size += table.nbytes
     return count, size
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Arrow's own errors of writing name neither the file nor the way out."""
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write the file: {error.strerror or error}",
+            where=f"{path.parent.name}/{path.name}",
+            remedy="free space or permit writing",
+        ) from error
 
 
 def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:

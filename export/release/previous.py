@@ -10,7 +10,8 @@ from typing import Any
 from ...core.errors import BenchwrightError
 from ...core.workspace import Workspace
 from ..checksums import SUMS
-from ..dataset import Dataset, card_metadata, open_dataset
+from ..dataset import Dataset, open_dataset
+from ..declared import card_metadata
 
 __all__ = ["kept_metadata", "previous_release", "require_canary"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from ...core.config import read_toml
 from ...core.errors import BenchwrightError
 from ...core.files import read_json_lines
 from ...core.models import Repository
@@ -17,8 +19,10 @@ from ...curation.source import PinnedTree
 from ...validators.checks import RULES, Context, check_examples
 from ...validators.checks.guard import Opener
 from ...validators.checks.reading import rows_of_files
+from ...validators.recipes import read_recipe
 from ..checksums import SUMS, changes
-from ..dataset import card_metadata, open_dataset
+from ..dataset import open_dataset
+from ..declared import Info, configurations, infos
 from ..rows import Row, arguments_of
 from .border import crossings
 from .parquet import schema_of
@@ -65,11 +69,12 @@ def check_release(folder: Path, open_here: Opener = lambda _repository: None) ->
     if not folder.is_dir():
         raise BenchwrightError("there is no such folder", where=str(folder), remedy="benchwright release build")
     found: list[Problem] = []
-    for check in (_checksums, _files, _card, _rows, partial(_rules, open_here=open_here)):
+    for check in (_checksums, _files, _card, _rows, _environments, partial(_rules, open_here=open_here)):
         try:
             found.extend(check(folder))
         except BenchwrightError as error:
-            found.append(Problem("release-unreadable", "error", error.where or str(folder), error.message))
+            problem = Problem("release-unreadable", "error", error.where or str(folder), error.message)
+            found += [problem] if problem not in found else []  # several checks may read the same file
     return found
 
 
@@ -90,24 +95,22 @@ def _card(folder: Path) -> Iterator[Problem]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    metadata = card_metadata(folder)
-    configs = [item for item in metadata.get("configs") or [] if isinstance(item, dict)]
+    configs, said = configurations(folder), infos(folder)
     if not configs:
         yield _error("card", "README.md", "it names no configuration")
-    infos = {item.get("config_name"): item for item in metadata.get("dataset_info") or [] if isinstance(item, dict)}
     matched: dict[Path, int] = {}
     for config in configs:
-        name = config.get("config_name")
+        name = config.config_name
         counts: dict[str, int] = {}
-        for entry in config.get("data_files") or []:
-            split = str(entry.get("split"))
+        for entry in config.data_files:
+            split = entry.split
             try:
                 check_split_name(split)
             except BenchwrightError as error:
                 yield _error("card", f"{name}/{split}", error.message)
-            files = sorted(folder.glob(str(entry.get("path"))))
+            files = entry.found(folder)
             if not files:
-                yield _error("card", f"{name}/{split}", f"no file matches {entry.get('path')}")
+                yield _error("card", f"{name}/{split}", f"no file matches {', '.join(entry.path)}")
             for file in files:
                 matched[file] = matched.get(file, 0) + 1
                 where = file.relative_to(folder).as_posix()
@@ -117,26 +120,26 @@ def _card(folder: Path) -> Iterator[Problem]:
                     yield _error("file", where, f"not a readable Parquet file: {error}")
                     continue
                 counts[split] = counts.get(split, 0) + parquet.metadata.num_rows
-                yield from _schema(parquet.schema_arrow, infos.get(name), where)
+                yield from _schema(parquet.schema_arrow, said.get(name), where)
                 yield from _groups(parquet.metadata, where)
-        yield from _counts(counts, infos.get(name), str(name))
+        yield from _counts(counts, said.get(name), name)
     for file in sorted(folder.rglob("*.parquet")):
         if matched.get(file, 0) != 1:
             where = file.relative_to(folder).as_posix()
             yield _error("card", where, f"{matched.get(file, 0)} splits of the card hold it, not one")
 
 
-def _schema(schema: Any, info: dict[str, Any] | None, where: str) -> Iterator[Problem]:
+def _schema(schema: Any, info: Info | None, where: str) -> Iterator[Problem]:
     if info is None:
         yield _error("card", where, "the card has no dataset_info for its configuration")
         return
-    declared = {str(item["name"]): str(item["dtype"]) for item in info.get("features") or []}
+    declared = {item.name: item.dtype for item in info.features}
     if not schema.equals(schema_of(declared)):
         yield _error("schema", where, "its columns or their types are not those that the card declares")
 
 
-def _counts(counts: dict[str, int], info: dict[str, Any] | None, name: str) -> Iterator[Problem]:
-    declared = {str(item["name"]): item["num_examples"] for item in (info or {}).get("splits") or []}
+def _counts(counts: dict[str, int], info: Info | None, name: str) -> Iterator[Problem]:
+    declared = {item.name: item.num_examples for item in info.splits} if info else {}
     if declared != counts:
         yield _error("card", name, f"the card says {declared} rows, the files hold {counts}: it could not be loaded")
 
@@ -158,6 +161,31 @@ def _files(folder: Path) -> Iterator[Problem]:
             yield _error("file", name, "it is missing")
         elif not path.read_bytes().strip():
             yield _error("file", name, "it is empty")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (message := _unreadable(path)):
+            yield _error("file", path.relative_to(folder).as_posix(), message)
+
+
+def _unreadable(path: Path) -> str | None:
+    """Why a file is not of the format that its name promises; None where it is, or promises none."""
+    import yaml
+
+    try:
+        match path.suffix:
+            case ".json":
+                json.loads(path.read_text("utf-8"))
+            case ".jsonl":
+                for _line in read_json_lines(path):
+                    pass
+            case ".toml":
+                read_toml(path)
+            case ".yaml" | ".cff":
+                yaml.safe_load(path.read_text("utf-8"))
+    except BenchwrightError as error:
+        return error.message
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        return f"not readable as {path.suffix[1:]}: {' '.join(str(error).split())}"
+    return None
 
 
 def _rows(folder: Path) -> Iterator[Problem]:
@@ -213,6 +241,16 @@ def _tasks(folder: Path, rows: Iterable[Row]) -> Iterator[Problem]:
     missing = sorted({row.task_id for row in rows if row.task_id is not None} - listed)
     if missing:
         yield _error("tasks", path.name, f"{len(missing)} tasks of rows have no line in it: {', '.join(missing[:5])}")
+
+
+def _environments(folder: Path) -> Iterator[Problem]:
+    """Every environment that a row names can be built by who has nothing but the release."""
+    dataset = open_dataset(str(folder), verify=False)
+    for name in sorted({row.environment for split in dataset.splits for row in dataset.rows(split) if row.environment}):
+        try:
+            read_recipe(folder / "environments", name)
+        except BenchwrightError as error:
+            yield _error("environment", error.where or name, error.message)
 
 
 def _border(splits: Mapping[str, Sequence[Row]]) -> Iterator[Problem]:

@@ -216,3 +216,44 @@ def test_a_file_that_is_no_parquet_is_found(built):
     (built / "data" / "full-00000-of-00001.parquet").write_bytes(b"PAR1 not really")
     write_sums(built)
     assert "not a readable Parquet file" in errors(built)["data/full-00000-of-00001.parquet"]
+
+
+@pytest.mark.parametrize(
+    "name", ["croissant.json", "runner/runner.json", "tasks.jsonl", "repositories.toml", "eval.yaml", "CITATION.cff"]
+)
+def test_a_file_that_is_not_of_the_format_its_name_promises_is_found(built, name):
+    (built / name).write_text("[[[ : {")
+    write_sums(built)
+    assert name in errors(built)
+
+
+@pytest.mark.parametrize("recipe", [None, "[[["])
+def test_a_row_whose_environment_nobody_could_build_is_found(workspace, make_row, write_rows, tmp_path, recipe):
+    folder = workspace.environments_dir / "kiln"
+    folder.mkdir(parents=True)
+    (folder / "environment.toml").write_text('schema_version = 1\nrequirements = ["numpy"]\n')
+    workspace.save_repositories(r.model_copy(update={"environment": "kiln"}) for r in workspace.repositories())
+    import_dataset(workspace, open_dataset(str(write_rows([make_row(1)]))))
+    built = build_release(workspace, tmp_path / "out").folder
+    assert check_release(built) == []
+    copy = built / "environments" / "kiln" / "environment.toml"
+    copy.unlink() if recipe is None else copy.write_text(recipe)
+    write_sums(built)
+    assert any("kiln" in where for where in errors(built))
+
+
+def test_a_line_that_is_no_checksum_is_told_as_such(built):
+    with open(built / "SHA256SUMS", "a") as file:
+        file.write("\x00\x01 not a line\n")
+    assert "is not what sha256sum writes" in errors(built)["SHA256SUMS"]
+    with pytest.raises(BenchwrightError, match="line"):
+        open_dataset(str(built))
+
+
+def test_a_full_disk_while_data_are_written_names_the_file_and_the_way_out(tmp_path):
+    from benchwright.core.errors import InfrastructureError
+    from benchwright.export.release.parquet import write_parquet
+
+    with pytest.raises(InfrastructureError, match="cannot write the file") as caught:
+        write_parquet(Path("/dev/full"), {"a": "string"}, [{"a": "x" * 100_000}])
+    assert caught.value.remedy == "free space or permit writing"

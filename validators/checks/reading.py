@@ -78,7 +78,11 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
                     number += 1
                     yield f"{path} row {number}", values
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise BenchwrightError(f"not a readable Parquet file: {error}", where=f"{path} row {number + 1}") from error
+        raise BenchwrightError(
+            f"not a readable Parquet file{f' after row {number}' if number else ''}: {error}",
+            where=str(path),
+            remedy="get the file anew",
+        ) from error
 
 
 def rows_of_workspace(workspace: Workspace) -> Iterator[Subject | Finding]:
