@@ -55,7 +55,7 @@ class EvidenceFile:
                 try:
                     fields: Mapping[str, Any] = json.loads(line)
                     key, outcome = str(fields["key"]), fields["outcome"]
-                except (ValueError, KeyError, TypeError):
+                except (ValueError, KeyError, TypeError, RecursionError):
                     continue  # torn by a kill and ended since
                 self._keep(key, Outcome.load(outcome, f"{self.path}:{number}"))
 

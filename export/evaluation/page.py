@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ...core.files import read_json_lines
+from ...core.models import Outcome
 from ..rows import Key
-from .runs import Comparison, Run
+from .runs import Comparison, Run, records
 
 __all__ = ["html_page"]
 
@@ -64,8 +64,8 @@ def _cut(text: str | None) -> str | None:
 
 def _answers(folder: Path) -> dict[tuple[Key, int], dict[str, Any]]:
     path = folder / "samples.jsonl"
-    lines = read_json_lines(path) if path.exists() else iter(())
-    return {((f["github_id"], f["id"]), f["sample"]): f for _line, f in lines}
+    lines = records(path, sample=int, execution=(str, type(None))) if path.exists() else iter(())
+    return {((f["github_id"], f["id"]), f["sample"]): f for f in lines}
 
 
 def _outputs(folder: Path, wanted: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -73,14 +73,15 @@ def _outputs(folder: Path, wanted: set[str]) -> Iterator[tuple[str, dict[str, An
     if not path.exists():
         return
     with open(path, "rb") as file:
-        for raw in file:
+        for number, raw in enumerate(file, 1):
             try:
                 fields = json.loads(raw)
-            except ValueError:
+                key, recorded = str(fields["key"]), fields["outcome"]
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue  # torn by a kill
-            if fields.get("key") in wanted:
-                outcome = fields["outcome"]
-                yield fields["key"], {**outcome, "output": _shortened(outcome["output"])}
+            if key in wanted:
+                outcome = Outcome.load(recorded, f"{path}:{number}").model_dump(mode="json")
+                yield key, {**outcome, "output": _shortened(outcome["output"])}
 
 
 def _shortened(output: dict[str, Any]) -> dict[str, Any]:

@@ -4,20 +4,49 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 from ...core.errors import BenchwrightError
-from ...core.files import read_json_lines
+from ...core.files import read_json, read_json_lines
+from ...core.models.record import explain
 from ..rows import Key
 from .metrics import SEED, clustered_interval
 
-__all__ = ["Comparison", "Run", "compare", "open_run"]
+__all__ = ["Comparison", "Run", "compare", "open_run", "records"]
 
 FLIPS = 5000
+AGAIN = "benchwright evaluate RELEASE PREDICTIONS -o DIR"
+
+
+class _Figure(BaseModel):
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class _Counts(BaseModel):
+    release: int
+    gold_passes_here: int | None
+    graded: int
+
+
+class _Protocol(BaseModel):
+    examples: _Counts
+    pass_at_k: dict[str, _Figure] | None
+    left_out: dict[str, list[str]]
+
+
+class _Report(BaseModel):
+    """What reading a report again relies on; the rest of it is for people."""
+
+    headline: str
+    protocols: dict[str, _Protocol]
 
 
 @dataclass(frozen=True)
@@ -57,20 +86,43 @@ def open_run(folder: Path) -> Run:
     """
     path = folder / "report.json"
     try:
-        report = json.loads(path.read_text("utf-8"))
+        report = read_json(path, remedy=AGAIN)
     except FileNotFoundError as error:
+        raise BenchwrightError("there is no report.json", where=str(folder), remedy=AGAIN) from error
+    if report.get("schema_version") != 1:
         raise BenchwrightError(
-            "there is no report.json", where=str(folder), remedy="benchwright evaluate RELEASE PREDICTIONS -o DIR"
-        ) from error
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise BenchwrightError(f"cannot read it: {error}", where=str(path)) from error
-    if not isinstance(report, dict) or report.get("schema_version") != 1:
-        raise BenchwrightError("its schema_version is unknown here", where=str(path), remedy="upgrade benchwright")
-    results = [fields for _line, fields in read_json_lines(folder / "results.jsonl")]
+            "it is no report, or one whose schema_version is unknown here",
+            where=str(path),
+            remedy=f"{AGAIN}, or upgrade",
+        )
+    try:
+        said = _Report.model_validate(report)
+    except ValidationError as error:
+        raise BenchwrightError(f"it is no report: {explain(error)}", where=str(path), remedy=AGAIN) from error
+    if said.headline not in said.protocols:
+        raise BenchwrightError(f"it has no protocol {said.headline!r}", where=str(path), remedy=AGAIN)
+    results = list(records(folder / "results.jsonl", sample=int, outcome=str, code=(str, type(None)), ml_bench=dict))
     examples = {
-        (fields["github_id"], fields["id"]): fields for _line, fields in read_json_lines(folder / "examples.jsonl")
+        (fields["github_id"], fields["id"]): fields for fields in records(folder / "examples.jsonl", task=(str, list))
     }
     return Run(folder, report, results, examples)
+
+
+def records(path: Path, **shape: type | tuple[type, ...]) -> Iterator[dict[str, Any]]:
+    """The lines of a run's file, each about an example and with the fields of ``shape``.
+
+    Raises:
+        BenchwrightError: the file cannot be read, or a line lacks a field (the line is named).
+    """
+    for number, fields in read_json_lines(path):
+        for name, kinds in {"github_id": int, "id": int, **shape}.items():
+            if name not in fields or not isinstance(fields[name], kinds):
+                raise BenchwrightError(
+                    f"no line that evaluate writes: {name} is missing or of another type",
+                    where=f"{path}:{number}",
+                    remedy=AGAIN,
+                )
+        yield fields
 
 
 @dataclass(frozen=True)

@@ -135,3 +135,22 @@ def test_a_torn_line_of_evidence_costs_one_execution_and_spoils_nothing_after_it
     assert last.outcomes["b"].outcome is OutcomeKind.FAILED
     assert last.outcomes["a"].output == Output(bytes=100_000)
     assert not last.settled("c")
+
+
+@pytest.mark.parametrize("name", ["report.json", "results.jsonl", "examples.jsonl", "samples.jsonl"])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', "null", "[[[", '{"schema_version": 1}', '{"github_id": 1, "id": 1, "sample": "x"}']
+)
+def test_a_damaged_file_of_a_run_is_refused_by_name_with_the_remedy(run_folder, name, text):
+    (run_folder / name).write_text(text + "\n")
+    with pytest.raises(BenchwrightError) as caught:
+        html_page([open_run(run_folder)])
+    assert str(run_folder / name) in (caught.value.where or "")
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", '{"key": [1]}', '{"outcome": 3}', "[" * 100_000])
+def test_a_line_that_is_no_outcome_spoils_no_page(run_folder, line):
+    (run_folder / "outcomes.jsonl").write_text(line + "\n")
+    html_page([open_run(run_folder)])
+    assert EvidenceFile(run_folder / "outcomes.jsonl").outcomes == {}
