@@ -71,6 +71,7 @@ def check_base_url(url: str) -> str:
         httpx2.URL(url)
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        good = good and not any(character.isspace() for character in url)
     except (ValueError, httpx2.InvalidURL):  # what they say would repeat the address
         good = False
     if not good:
@@ -173,7 +174,9 @@ def _answer(text: str) -> Answer:
     content = message.get("content")
     if content is None:
         content = message.get("refusal") or ""  # a refusal, or a model that spent all its tokens on reasoning
-    if finish in BROKEN or not isinstance(finish, str) or not isinstance(content, str):
+    if not isinstance(content, str):
+        raise TryAgainError("the answer's content is no text")
+    if not isinstance(finish, str) or finish in BROKEN:
         raise TryAgainError(f"the answer was broken off{_message(text)}")
     usage = response.get("usage")
     usage = usage if isinstance(usage, dict) else {}

@@ -74,8 +74,13 @@ def staged_directory(target: Path) -> Iterator[Path]:
     """
     import shutil
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part"))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part"))
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot make the folder: {error.strerror}", where=str(target), remedy="free space or permit writing"
+        ) from error
     staging.chmod(0o755)
     try:
         yield staging
@@ -160,7 +165,9 @@ def read_json_lines(path: Path, *, torn: bool = False) -> Iterator[tuple[int, di
                     )
                 yield number, value
     except OSError as error:
-        raise BenchwrightError(f"cannot read it: {error.strerror}", where=str(path)) from error
+        raise BenchwrightError(
+            f"cannot read it: {error.strerror}", where=str(path), remedy="name a file that is there and can be read"
+        ) from error
 
 
 def _no_number(word: str) -> float:

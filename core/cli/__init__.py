@@ -7,6 +7,7 @@ stage when it runs, so ``--help`` stays fast. Open ``session.py`` first, then th
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -74,11 +75,38 @@ app.command()(setup.doctor)
 def main() -> None:
     """Run the command line; a user's mistake ends in one clear message, never a traceback."""
     try:
+        _refuse_empty_words(sys.argv[1:])
         app()
     except BenchwrightError as error:
         _fail(error)
     except OSError as error:
-        _fail(BenchwrightError(error.strerror or str(error), where=error.filename and str(error.filename)))
+        _fail(_of_the_system(error))
+
+
+def _refuse_empty_words(words: list[str]) -> None:
+    """An empty word is a variable of the shell that was never set; as a path it would mean the folder one is in."""
+    for before, word in zip(["", *words], words, strict=False):
+        if word == "" or (word.startswith("--") and word.endswith("=")):
+            raise BenchwrightError(
+                "a word of the command line is empty",
+                where=word.rstrip("=") or (f"after {before}" if before else "the first word"),
+                remedy="give it a value, or leave the option out; a variable of the shell may not be set",
+            )
+
+
+def _of_the_system(error: OSError) -> BenchwrightError:
+    """What the operating system refused, with the way out."""
+    remedies = {
+        errno.ENOSPC: "free space where the command writes (df -h names full disks), then run it again",
+        errno.EDQUOT: "free space within your quota, then run the command again",
+        errno.EROFS: "name another folder, or make this one writable",
+        errno.EACCES: "permit access to it, or name another one",
+        errno.EPERM: "permit access to it, or name another one",
+        errno.ENOTDIR: "a folder is needed there: name another one",
+        errno.EMFILE: "raise the limit of open files (ulimit -n), then run the command again",
+    }
+    where = error.filename and str(error.filename)
+    return BenchwrightError(error.strerror or str(error), where=where, remedy=remedies.get(error.errno or 0))
 
 
 def _fail(error: BenchwrightError) -> None:

@@ -10,7 +10,10 @@ import typer
 
 from .session import Session, session_of
 
-__all__ = ["register"]
+__all__ = ["MOST_SAMPLES", "register"]
+
+MOST_SAMPLES = 10_000
+"""Of an example, by declaration: every missing one is a failure that has its line."""
 
 
 class Protocol(StrEnum):
@@ -124,6 +127,10 @@ def evaluate(
         environments_dir=environments or (own if own and own.is_dir() else None),
         mirrors=_mirrors(session),
     )
+    if regrade and (no_execute or dry_run):
+        raise BenchwrightError(
+            f"--regrade and {'--no-execute' if no_execute else '--dry-run'} exclude each other", remedy="leave one out"
+        )
     if times and not dry_run:
         raise BenchwrightError("--times is for --dry-run", remedy="add --dry-run, or leave --times out")
     folder = output or predictions.with_suffix(".run")
@@ -146,8 +153,10 @@ def _declared(samples: str | None) -> int | str | None:
 
     if samples is None or samples == "varying":
         return samples
-    if not samples.isascii() or not samples.isdigit() or int(samples) < 1:
+    if not samples.isascii() or not samples.isdigit() or not samples.strip("0"):
         raise BenchwrightError(f"--samples is a number or the word varying, not {samples!r}")
+    if len(samples) > len(str(MOST_SAMPLES)) or int(samples) > MOST_SAMPLES:
+        raise BenchwrightError(f"--samples is {MOST_SAMPLES} at most")
     return int(samples)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .evaluation import MOST_SAMPLES
 from .export import mirrors_of
 from .session import session_of
 
@@ -47,13 +49,13 @@ def predict(
             help="Any OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY and never written down.",
         ),
     ] = "https://api.openai.com/v1",
-    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Answers to each example.")] = 5,
-    temperature: Annotated[float, typer.Option(min=0, metavar="T", help="The default is ML-Bench's.")] = 1.0,
+    samples: Annotated[int, typer.Option(min=1, max=MOST_SAMPLES, metavar="N", help="Answers to each example.")] = 5,
+    temperature: Annotated[float, typer.Option(min=0, max=100, metavar="T", help="The default is ML-Bench's.")] = 1.0,
     max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens that an answer may have.")] = 8192,
     context_tokens: Annotated[
         int, typer.Option(min=1, metavar="N", help="Tokens of files in the setting code (estimated, about 10 % off).")
     ] = 20_000,
-    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Requests at a time.")] = 8,
     per_minute: Annotated[
         float | None, typer.Option(min=0.001, metavar="N", help="Requests a minute; default: no limit.")
     ] = None,
@@ -76,8 +78,11 @@ def predict(
     """
     from ...export.dataset import open_dataset
     from ...export.evaluation import predict as asking
+    from ..errors import BenchwrightError
 
     session = session_of(context)
+    if price and not all(0 <= amount < math.inf for amount in price):
+        raise BenchwrightError("--price is two amounts of money, none below 0", remedy="for example --price 2.5 10")
     options = asking.Options(
         model=model,
         setting=setting.value,

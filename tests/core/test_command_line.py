@@ -1,13 +1,16 @@
 """The command line as a user meets it: as a process of its own."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import typer.main
 
+from benchwright.core import cli
 from benchwright.core.cli import app
 
 
@@ -63,3 +66,30 @@ def test_every_command_and_every_option_has_help() -> None:
 
     walk(typer.main.get_command(app), "benchwright")
     assert lacking == []
+
+
+@pytest.mark.parametrize(
+    "words", [("evaluate", "", "p"), ("evaluate", "a", "b", "-o", ""), ("report", "a", "--html=")], ids=str
+)
+def test_an_empty_word_is_named_and_never_means_the_folder_one_is_in(words: tuple[str, ...]) -> None:
+    done = benchwright(*words)
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (2, "", False)
+    assert "is empty" in done.stderr
+    assert "shell" in done.stderr
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOTDIR])
+def test_what_the_system_refuses_ends_in_a_remedy(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> None:
+        raise OSError(number, os.strerror(number), "/some/file")
+
+    monkeypatch.setattr(cli, "app", refuse)
+    monkeypatch.setattr(sys, "argv", ["benchwright", "doctor"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    said = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert f"/some/file: {os.strerror(number)}" in said
+    assert "to mend it" in said

@@ -210,6 +210,9 @@ def test_two_processes_never_write_one_journal(ask: Callable[..., Predicted], tm
         {"body": b'{"choices": [{"message": {"content": "\xff"}, "finish_reason": "stop"}]}'},
         {"finish_reason": None},
         {"finish_reason": "error"},
+        {"finish_reason": {"a": 1}},
+        {"finish_reason": ["stop"]},
+        {"message": {"content": 7}},
         {"message": {"content": ["a", "list"]}},
     ],
     ids=lambda fields: str(fields)[:60],
@@ -444,6 +447,7 @@ def test_the_key_is_in_no_file_even_if_the_endpoint_repeats_it(ask: Callable[...
         "http://host:99999999/v1",
         "http://host:secret/v1",
         "http://ho st/v1\n",
+        "http://ho st/v1",
     ],
 )
 def test_an_address_that_is_none_or_carries_a_secret_is_refused_and_not_repeated(
@@ -516,3 +520,25 @@ def test_the_command_says_2_while_samples_are_missing(dataset: Dataset, chat_dou
     assert done.exception.exit_code == 2
     assert "could not be had" in str(done.exception)
     assert "same command" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--samples", "1000000000000"],
+        ["--temperature", "inf"],
+        ["--temperature", "nan"],
+        ["--concurrency", "100000000"],
+        ["--price", "nan", "1"],
+        ["--price", "-1", "1"],
+        ["--price", "1", "inf"],
+    ],
+    ids=" ".join,
+)
+def test_numbers_without_measure_are_refused_before_anything_is_asked(
+    dataset: Dataset, chat_double: Any, tmp_path: Path, words: list[str]
+) -> None:
+    command = ["predict", dataset.name, "--model", "m", "--setting", "oracle", "--base-url", chat_double.url]
+    done = CliRunner().invoke(app, [*command, "-o", str(tmp_path / "p.jsonl"), *words])
+    refused = done.exit_code == 2 or isinstance(done.exception, BenchwrightError)
+    assert (refused, chat_double.bodies, list(tmp_path.glob("p.jsonl*"))) == (True, [], [])

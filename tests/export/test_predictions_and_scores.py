@@ -353,3 +353,21 @@ def test_wrong_use_is_said_without_a_traceback(make_row, write_rows, write_predi
         done = run(*words, code=2)
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--samples", "99999999999999999999"], "at most"),
+        (["--samples", "000"], "number"),
+        (["--samples", "9" * 5000], "at most"),
+        (["--regrade", "--no-execute"], "exclude each other"),
+        (["--regrade", "--dry-run"], "exclude each other"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_options_that_make_no_sense_are_refused_in_one_message(make_row, write_rows, write_predictions, words, says):
+    rows, predictions = write_rows([make_row(1)]), write_predictions(line(1, "a"))
+    program = [sys.executable, "-P", "-c", CLI, "evaluate", str(rows), str(predictions), *words]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, says in done.stderr, "Traceback" in done.stderr) == (2, "", True, False)
