@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import tomllib
 import uuid
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from .errors import BenchwrightError
 from .models import Limits, Name, Part, Record
@@ -48,7 +49,7 @@ class LabelStudioConfig(Part):
 class HubConfig(Part):
     """Where releases are published."""
 
-    repository: str | None = None
+    repository: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")
     """``owner/name`` of the dataset on the Hub."""
     visibility: Literal["public", "private"] | None = None
     """None: as it is; a new dataset begins private."""
@@ -69,10 +70,17 @@ class AboutConfig(Part):
     description: str = ""
     """One or two sentences; empty: what every such benchmark is."""
     authors: tuple[str, ...] = ()
-    url: str | None = None
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s<>\"]+$")
     """Home page; None: the dataset's page on the Hub, if there is one."""
     date: str | None = Field(default=None, pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
     """Day of the release. Never taken from the clock: two builds of one version are equal."""
+
+    @field_validator("date")
+    @classmethod
+    def _is_in_the_calendar(cls, value: str | None) -> str | None:
+        if value is not None:
+            datetime.date.fromisoformat(value)
+        return value
 
 
 class Config(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -77,8 +78,14 @@ def _workspace(folder: Path) -> Workspace:
     (folder / "sources").mkdir(parents=True, exist_ok=True)
     workspace = Workspace.create(folder)
     text = workspace.config_path.read_text("utf-8").replace("timeout_s = 60", f"timeout_s = {TIMEOUT_S}")
-    atomic_write(workspace.config_path, text)
+    # the addresses are made up: whatever command is tried in it finds the repositories where the demo made them
+    line = next(line for line in text.splitlines() if line.startswith("# mirrors = "))
+    atomic_write(workspace.config_path, text.replace(line, f"mirrors = {json.dumps([_mirror(folder)])}"))
     return workspace
+
+
+def _mirror(folder: Path) -> str:
+    return f"file://{folder.resolve()}/sources/{{name}}"
 
 
 class _Walk:
@@ -88,7 +95,7 @@ class _Walk:
         self.workspace = workspace
         self.reporter = reporter
         self.demo = Demo()
-        self.mirrors = (f"file://{workspace.root}/sources/{{name}}",)
+        self.mirrors = (_mirror(workspace.root),)
 
     def run(self, keep: bool) -> Demo:
         self._register()

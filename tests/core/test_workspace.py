@@ -128,3 +128,33 @@ def test_a_registry_of_any_wrong_shape_is_an_error_that_names_the_file(tmp_path:
         workspace.repositories()
     assert str(seen.value.where).startswith(str(workspace.repositories_path))
     assert seen.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("table", "field", "value"),
+    [
+        ("about", "date", "2026-02-30"),
+        ("about", "date", "0000-00-00"),
+        ("about", "url", "javascript:alert(1)"),
+        ("about", "url", "https://example.org/a b"),
+        ("hub", "repository", "owner"),
+        ("hub", "repository", "owner/name/more"),
+        ("hub", "repository", "../name"),
+    ],
+)
+def test_what_a_release_would_say_falsely_or_never_reach_is_refused_where_it_is_written(
+    tmp_path: Path, table: str, field: str, value: str
+) -> None:
+    made = Workspace.create(tmp_path / "bench")
+    text = made.config_path.read_text().replace(f"[{table}]", f'[{table}]\n{field} = "{value}"\n')
+    made.config_path.write_text(text)
+    with pytest.raises(BenchwrightError, match=f"{table}.{field}"):
+        _ = Workspace(made.root).config
+
+
+def test_the_demos_workspace_knows_where_its_repositories_really_are(tmp_path: Path) -> None:
+    from benchwright.export.demo.walk import _workspace
+
+    made = _workspace(tmp_path / "a ü" / "demo")
+    assert made.config.mirrors == (f"file://{tmp_path}/a ü/demo/sources/{{name}}",)
+    assert made.config.limits.timeout_s == 10
